@@ -34,7 +34,8 @@ func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 func tests(
   _ name: String, _ dependencies: [Target.Dependency], exclude: [String] = [], flags: [SwiftSetting] = []
 ) -> Target {
-  .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings + flags)
+  .testTarget(
+    name: name, dependencies: dependencies + ["TestKit"], exclude: exclude, swiftSettings: settings + flags)
 }
 
 let package = Package(
@@ -121,6 +122,8 @@ let package = Package(
     .target(
       name: "TestSupport", dependencies: ["TLS", "EventLoop", "PushTransport"], path: "Tests/TestSupport",
       swiftSettings: settings),
+    // Additions to Swift Testing.
+    .target(name: "TestKit", path: "Tests/TestKit", swiftSettings: settings),
     // A second push service. It tests the parts that must not depend on Apple.
     .target(
       name: "TestPushService", dependencies: ["PushCore", "PushTransport", "ServiceTools"],

@@ -1,5 +1,6 @@
 import APNsSimulator
 import TLS
+import TestKit
 import Testing
 
 /// Binding of a connection to a team and a key, and the allowed changes of its provider token (reference 2.3 to 2.5).
@@ -46,8 +47,8 @@ import Testing
       $0.keys.append(stranger.configured())
     } _: { (scene) async throws in
       let token = try stranger.token(scene)
-      #expect(try await reasons(scene, [nil, token, nil]) == ["", "InvalidProviderToken", ""])
-      #expect(try await reasons(scene, [token]) == [""])
+      expect(try await reasons(scene, [nil, token, nil]), is: ["", "InvalidProviderToken", ""])
+      expect(try await reasons(scene, [token]), is: [""])
     }
   }
 
@@ -59,10 +60,10 @@ import Testing
       $0.knobs.tokenUpdateSeconds = 0
     } _: { (scene) async throws in
       let (wide, narrow, other) = (try wide.token(scene), try narrow.token(scene), try other.token(scene))
-      #expect(try await reasons(scene, [nil, wide, nil, narrow]) == ["", "", "", "UnrelatedKeyIdInToken"])
-      #expect(
-        try await reasons(scene, [narrow, other, nil, narrow])
-          == ["", "UnrelatedKeyIdInToken", "UnrelatedKeyIdInToken", ""])
+      expect(try await reasons(scene, [nil, wide, nil, narrow]), is: ["", "", "", "UnrelatedKeyIdInToken"])
+      expect(
+        try await reasons(scene, [narrow, other, nil, narrow]),
+        is: ["", "UnrelatedKeyIdInToken", "UnrelatedKeyIdInToken", ""])
     }
   }
 
@@ -72,7 +73,7 @@ import Testing
       $0.keys.append(old.configured(topics: [Scene.topic]))
       $0.keys.append(new.configured(topics: [Scene.topic], related: ["NARROWKEY1"]))
     } _: { (scene) async throws in
-      #expect(try await reasons(scene, [try old.token(scene), try new.token(scene)]) == ["", ""])
+      expect(try await reasons(scene, [try old.token(scene), try new.token(scene)]), is: ["", ""])
     }
   }
 
@@ -83,9 +84,9 @@ import Testing
       $0.knobs.unknownTokens = .bad
     } _: { (scene) async throws in
       let token = try sandbox.token(scene)
-      #expect(try await reasons(scene, [token]) == ["BadEnvironmentKeyIdInToken"])
+      expect(try await reasons(scene, [token]), is: ["BadEnvironmentKeyIdInToken"])
       await scene.simulator.change { $0.spellings = ["BadEnvironmentKeyIdInToken": "BadEnvironmentKeyInToken"] }
-      #expect(try await reasons(scene, [token]) == ["BadEnvironmentKeyInToken"])
+      expect(try await reasons(scene, [token]), is: ["BadEnvironmentKeyInToken"])
     }
   }
 
@@ -96,11 +97,11 @@ import Testing
       scene.simulator.load([
         .init(token: [1], environment: .sandbox), .init(token: [2], environment: .production), .init(token: [3]),
       ])
-      #expect(try await scene.push(try scene.request("01")).status == 200)
-      #expect(try await scene.push(try scene.request("02")).body == #"{"reason":"BadDeviceToken"}"#)
-      #expect(try await scene.push(try scene.request("03")).status == 200)
+      expect(try await scene.push(try scene.request("01")).status, is: 200)
+      expect(try await scene.push(try scene.request("02")).body, is: #"{"reason":"BadDeviceToken"}"#)
+      expect(try await scene.push(try scene.request("03")).status, is: 200)
       _ = try await scene.control("POST", "/devices", "03,registered,,,production\n")
-      #expect(try await scene.push(try scene.request("03")).body == #"{"reason":"BadDeviceToken"}"#)
+      expect(try await scene.push(try scene.request("03")).body, is: #"{"reason":"BadDeviceToken"}"#)
     }
   }
 
@@ -114,9 +115,9 @@ import Testing
         $0.set("apns-push-type", "voip")
         $0.set("apns-topic", Scene.topic + ".voip")
       }
-      #expect(try await scene.push(calls).status == 200)
+      expect(try await scene.push(calls).status, is: 200)
       let other = try scene.request(token: token) { $0.set("apns-topic", "com.example.other") }
-      #expect(try await scene.push(other).body == #"{"reason":"TopicDisallowed"}"#)
+      expect(try await scene.push(other).body, is: #"{"reason":"TopicDisallowed"}"#)
     }
   }
 
@@ -126,14 +127,14 @@ import Testing
       try await scene.withConnectedClient { (client) async throws in
         let send = { (token: String) async throws in try await client.send([try scene.request(token: token)])[0] }
         // The first change of the token is free, and requests with the earlier token may still arrive.
-        for token in [tokens[0], tokens[1], tokens[0], tokens[1]] { #expect(try await send(token).status == 200) }
+        for token in [tokens[0], tokens[1], tokens[0], tokens[1]] { expect(try await send(token).status, is: 200) }
         let refused = try await send(tokens[2])
-        #expect((refused.status, refused.body) == (429, #"{"reason":"TooManyProviderTokenUpdates"}"#))
+        expect((refused.status, refused.body) == (429, #"{"reason":"TooManyProviderTokenUpdates"}"#))
         // The simulator sends this reason before it examines the token.
-        #expect(try await send("junk").status == 429)
-        #expect(try await send(tokens[1]).status == 200)
+        expect(try await send("junk").status, is: 429)
+        expect(try await send(tokens[1]).status, is: 200)
         await scene.simulator.change { $0.clockSkewSeconds = 1201 }
-        #expect(try await send(tokens[3]).status == 200)
+        expect(try await send(tokens[3]).status, is: 200)
       }
     }
   }
@@ -144,18 +145,18 @@ import Testing
     } _: { (scene) async throws in
       for (age, status) in [(1, 200), (2, 200), (3, 429)] {
         let request = try scene.request(token: try scene.providerToken(age: Int64(age)))
-        #expect(try await scene.push(request).status == status)
+        expect(try await scene.push(request).status, is: status)
       }
-      #expect(await scene.simulator.counters().reasons == ["TooManyProviderTokenUpdates": 1])
+      expect(await scene.simulator.counters().reasons, is: ["TooManyProviderTokenUpdates": 1])
     }
   }
 
   @Test func keyRevokedInMidConnectionIsInvalidFromThenOn() async throws {
     try await Scene.run { (scene) async throws in
       try await scene.withConnectedClient { (client) async throws in
-        #expect(try await client.send([try scene.request()])[0].status == 200)
-        #expect(try await scene.control("PUT", "/knobs", #"{"revokedKeys":["\#(Scene.keyID)"]}"#).status == 200)
-        #expect(try await client.send([try scene.request()])[0].body == #"{"reason":"InvalidProviderToken"}"#)
+        expect(try await client.send([try scene.request()])[0].status, is: 200)
+        expect(try await scene.control("PUT", "/knobs", #"{"revokedKeys":["\#(Scene.keyID)"]}"#).status, is: 200)
+        expect(try await client.send([try scene.request()])[0].body, is: #"{"reason":"InvalidProviderToken"}"#)
       }
     }
   }
@@ -165,10 +166,10 @@ import Testing
       $0.knobs.tokenBurst = 2
       $0.knobs.tokenRefillMilliseconds = 1_000_000_000
     } _: { (scene) async throws in
-      for expected in [200, 200, 429] { #expect(try await scene.push(try scene.request("AB")).status == expected) }
-      #expect(try await scene.push(try scene.request("cd")).status == 200)
+      for expected in [200, 200, 429] { expect(try await scene.push(try scene.request("AB")).status, is: expected) }
+      expect(try await scene.push(try scene.request("cd")).status, is: 200)
       let counters = await scene.simulator.counters()
-      #expect((counters.reasons, counters.faults) == (["TooManyRequests": 1], ["tokenBurst": 1]))
+      expect((counters.reasons, counters.faults) == (["TooManyRequests": 1], ["tokenBurst": 1]))
     }
   }
 }

@@ -1,6 +1,7 @@
 import APNsSimulator
 import HTTP2
 import TLS
+import TestKit
 import Testing
 
 /// Push certificates: their permissions, and the errors of invalid ones (reference 3).
@@ -36,11 +37,11 @@ import Testing
   @Test func certificateAllowsItsTopicAndTokensAreIgnored() async throws {
     try await run { (scene, authority) async throws in
       let identity = try authority.issue(topic: Scene.topic)
-      #expect(try await push(scene, identity).status == 200)
-      #expect(try await push(scene, identity, ["authorization": "bearer junk"]).status == 200)
-      #expect(try await push(scene, identity, ["apns-topic": ""]).status == 200)
+      expect(try await push(scene, identity).status, is: 200)
+      expect(try await push(scene, identity, ["authorization": "bearer junk"]).status, is: 200)
+      expect(try await push(scene, identity, ["apns-topic": ""]).status, is: 200)
       let other = try await push(scene, identity, ["apns-topic": "com.example.other"])
-      #expect((other.status, other.body) == (400, #"{"reason":"TopicDisallowed"}"#))
+      expect((other.status, other.body) == (400, #"{"reason":"TopicDisallowed"}"#))
     }
   }
 
@@ -50,13 +51,13 @@ import Testing
       let identity = try authority.issue(topic: Scene.topic, topics: topics)
       let calls = try await push(
         scene, identity, ["apns-topic": Scene.topic + ".voip", "apns-push-type": "voip"])
-      #expect(calls.status == 200)
-      #expect(try await push(scene, identity, ["apns-topic": topics[41]]).status == 200)
-      #expect(try await push(scene, identity, ["apns-topic": ""]).body == #"{"reason":"MissingTopic"}"#)
+      expect(calls.status, is: 200)
+      expect(try await push(scene, identity, ["apns-topic": topics[41]]).status, is: 200)
+      expect(try await push(scene, identity, ["apns-topic": ""]).body, is: #"{"reason":"MissingTopic"}"#)
       // Location pushes need a token: no certificate lists their topic.
       let location = try await push(
         scene, identity, ["apns-topic": Scene.topic + ".location-query", "apns-push-type": "location"])
-      #expect(location.body == #"{"reason":"TopicDisallowed"}"#)
+      expect(location.body, is: #"{"reason":"TopicDisallowed"}"#)
     }
   }
 
@@ -64,11 +65,11 @@ import Testing
     try await run { (scene, authority) async throws in
       let identity = try authority.issue(topic: Scene.topic)
       try await scene.withConnectedClient(identity: identity) { (client) async throws in
-        #expect(try await client.limits(until: 1000) == [1000])
+        expect(try await client.limits(until: 1000), is: [1000])
       }
       try await scene.withConnectedClient { (client) async throws in
-        #expect(try await client.limits(until: 1) == [1])
-        #expect(try await client.send([try scene.request()])[0].status == 200)
+        expect(try await client.limits(until: 1), is: [1])
+        expect(try await client.send([try scene.request()])[0].status, is: 200)
       }
     }
   }
@@ -78,16 +79,16 @@ import Testing
       let identity = try authority.issue(topic: Scene.topic, environments: [.sandbox])
       try await scene.withConnectedClient(identity: identity) { (client) async throws in
         let goAway = try await client.goAway()
-        #expect(
-          goAway == .init(lastStreamID: 0, error: .noError, debugData: #"{"reason":"BadCertificateEnvironment"}"#))
+        expect(
+          goAway, is: .init(lastStreamID: 0, error: .noError, debugData: #"{"reason":"BadCertificateEnvironment"}"#))
         await client.end()
-        #expect(await client.failure == nil)
+        expect(await client.failure, is: nil)
       }
       let counters = await scene.simulator.counters()
-      #expect((counters.received, counters.faults) == (0, ["wrongCertificate": 1]))
+      expect((counters.received, counters.faults) == (0, ["wrongCertificate": 1]))
       await scene.simulator.change { $0.refusesCertificateByGoAway = false }
       let response = try await push(scene, identity)
-      #expect((response.status, response.body) == (403, #"{"reason":"BadCertificateEnvironment"}"#))
+      expect((response.status, response.body) == (403, #"{"reason":"BadCertificateEnvironment"}"#))
     }
   }
 
@@ -102,14 +103,14 @@ import Testing
   @Test func certificateBeyondItsDatesIsRefusedByAlert() async throws {
     try await run { (scene, authority) async throws in
       let identity = try authority.issue(topic: Scene.topic, validity: -7200 ..< -3600)
-      #expect(try await alert(scene, identity).contains("certificate expired"))
+      expect(try await alert(scene, identity).contains("certificate expired"))
     }
   }
 
   @Test func certificateOfAnotherAuthorityIsRefusedByAlert() async throws {
     try await run { (scene, _) async throws in
       let identity = try PushCertificateAuthority().issue(topic: Scene.topic)
-      #expect(try await alert(scene, identity).contains("unknown ca"))
+      expect(try await alert(scene, identity).contains("unknown ca"))
     }
   }
 
@@ -122,18 +123,18 @@ import Testing
   ) async throws {
     try await run { (scene, authority) async throws in
       let identity = try authority.issue(topic: Scene.topic)
-      #expect(try await push(scene, identity).status == 200)
+      expect(try await push(scene, identity).status, is: 200)
       await scene.simulator.change { $0.certificateAlert = wanted }
-      #expect(try await alert(scene, identity).contains(words))
+      expect(try await alert(scene, identity).contains(words))
       // The knob does not affect a client without a certificate.
-      #expect(try await scene.push(try scene.request()).status == 200)
+      expect(try await scene.push(try scene.request()).status, is: 200)
     }
   }
 
   @Test func withoutAnAuthorityNoCertificateIsAskedFor() async throws {
     let identity = try PushCertificateAuthority().issue(topic: Scene.topic)
     try await Scene.run { (scene) async throws in
-      #expect(try await push(scene, identity).body == #"{"reason":"MissingProviderToken"}"#)
+      expect(try await push(scene, identity).body, is: #"{"reason":"MissingProviderToken"}"#)
     }
   }
 }

@@ -1,5 +1,6 @@
 import APNsSimulator
 import Foundation
+import TestKit
 import Testing
 
 @Suite struct ControlTests {
@@ -10,8 +11,8 @@ import Testing
   @Test func healthAnswers() async throws {
     try await Scene.run { (scene) async throws in
       let response = try await scene.control("GET", "/health")
-      #expect(response.status == 200)
-      #expect(response.body == "{\"status\":\"ok\"}\n")
+      expect(response.status, is: 200)
+      expect(response.body, is: "{\"status\":\"ok\"}\n")
     }
   }
 
@@ -30,16 +31,16 @@ import Testing
         {}
         """
       let response = try await scene.control("POST", "/devices", list)
-      #expect(response.status == 400)
-      #expect(
-        response.body == #"{"errors":[{"line":8,"message":"no token"}],"loaded":5,"skipped":1}"# + "\n")
-      #expect(try counters(try await scene.control("GET", "/counters")).devices == 5)
+      expect(response.status, is: 400)
+      expect(
+        response.body, is: #"{"errors":[{"line":8,"message":"no token"}],"loaded":5,"skipped":1}"# + "\n")
+      expect(try counters(try await scene.control("GET", "/counters")).devices, is: 5)
       let expected = [
         ("aa01", ""), ("aa02", #"{"reason":"Unregistered","timestamp":1700000000123}"#), ("aa03", ""),
         ("aa04", #"{"reason":"DeviceTokenNotForTopic"}"#), ("aa05", #"{"reason":"ExpiredToken","timestamp":42}"#),
         ("aa06", #"{"reason":"BadDeviceToken"}"#),
       ]
-      for (token, body) in expected { #expect(try await scene.push(try scene.request(token)).body == body) }
+      for (token, body) in expected { expect(try await scene.push(try scene.request(token)).body, is: body) }
     }
   }
 
@@ -47,9 +48,9 @@ import Testing
     try await Scene.run { (scene) async throws in
       let list = (0..<50_000).map { "\(String($0 + 0x1000_0000, radix: 16)),unregistered,com.example.app,\($0)\n" }
       let response = try await scene.control("POST", "/devices", list.joined())
-      #expect(response.body == #"{"errors":[],"loaded":50000,"skipped":0}"# + "\n")
+      expect(response.body, is: #"{"errors":[],"loaded":50000,"skipped":0}"# + "\n")
       let last = try await scene.push(try scene.request(String(49_999 + 0x1000_0000, radix: 16)))
-      #expect(last.body == #"{"reason":"Unregistered","timestamp":49999}"#)
+      expect(last.body, is: #"{"reason":"Unregistered","timestamp":49999}"#)
     }
   }
 
@@ -57,9 +58,9 @@ import Testing
     try await Scene.run { (scene) async throws in
       let list = "xyz\naa,nowhere\naa,registered,,soon\n{\"token\":1\n\(String(repeating: "a", count: 5000))\nbb\n"
       let response = try await scene.control("POST", "/devices", list)
-      #expect(response.status == 400)
-      #expect(response.body.contains(#""loaded":1,"skipped":5"#))
-      for line in 1...5 { #expect(response.body.contains(#""line":\#(line),"#)) }
+      expect(response.status, is: 400)
+      expect(response.body.contains(#""loaded":1,"skipped":5"#))
+      for line in 1...5 { expect(response.body.contains(#""line":\#(line),"#)) }
     }
   }
 
@@ -68,13 +69,13 @@ import Testing
       let response = try await scene.control(
         "PUT", "/knobs",
         #"{"unknownTokens":"bad","failures":[{"share":1,"status":500,"reason":"InternalServerError"}]}"#)
-      #expect(response.status == 200)
+      expect(response.status, is: 200)
       let knobs = scene.simulator.knobs
-      #expect(knobs.unknownTokens == .bad)
-      #expect(knobs.failures == [.init(share: 1, status: 500, reason: "InternalServerError")])
-      #expect(knobs.tracksDuplicates)
+      expect(knobs.unknownTokens, is: .bad)
+      expect(knobs.failures, is: [.init(share: 1, status: 500, reason: "InternalServerError")])
+      expect(knobs.tracksDuplicates)
       scene.simulator.load([SimulatedDevice(token: [1])])
-      #expect(try await scene.push(try scene.request("01")).status == 500)
+      expect(try await scene.push(try scene.request("01")).status, is: 500)
     }
   }
 
@@ -90,9 +91,9 @@ import Testing
     try await Scene.run { (scene) async throws in
       let before = scene.simulator.knobs
       let response = try await scene.control("PUT", "/knobs", body)
-      #expect(response.status == 400)
-      #expect(response.body.contains(#""error":"#))
-      #expect(scene.simulator.knobs == before)
+      expect(response.status, is: 400)
+      expect(response.body.contains(#""error":"#))
+      expect(scene.simulator.knobs, is: before)
     }
   }
 
@@ -101,22 +102,22 @@ import Testing
       scene.simulator.load([SimulatedDevice(token: [1])])
       _ = try await scene.push(try scene.request("01"))
       var after = try counters(try await scene.control("POST", "/reset"))
-      #expect((after.received, after.connections, after.devices) == (0, 0, 1))
+      expect((after.received, after.connections, after.devices) == (0, 0, 1))
       after = try counters(try await scene.control("POST", "/reset?devices=true"))
-      #expect(after.devices == 0)
+      expect(after.devices, is: 0)
     }
   }
 
   @Test func unknownPathsAndMethodsAreNamed() async throws {
     try await Scene.run { (scene) async throws in
-      #expect(try await scene.control("GET", "/nothing").status == 404)
-      #expect(try await scene.control("DELETE", "/counters").status == 405)
+      expect(try await scene.control("GET", "/nothing").status, is: 404)
+      expect(try await scene.control("DELETE", "/counters").status, is: 405)
     }
   }
 
   @Test func pushesAreNotServedOnTheControlPort() async throws {
     try await Scene.run { (scene) async throws in
-      #expect(try await scene.control("POST", "/3/device/ab", "{}").status == 404)
+      expect(try await scene.control("POST", "/3/device/ab", "{}").status, is: 404)
     }
   }
 }

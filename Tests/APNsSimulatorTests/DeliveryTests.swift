@@ -1,4 +1,5 @@
 import APNsSimulator
+import TestKit
 import Testing
 
 /// Pushes after an answer of 200 (reference 8.4).
@@ -13,13 +14,13 @@ import Testing
 
   private func push(_ scene: Scene, _ fields: [(String, String)] = []) async throws {
     let request = try scene.request("abcd") { list in for (name, value) in fields { list.set(name, value) } }
-    #expect(try await scene.push(request).status == 200)
+    expect(try await scene.push(request).status, is: 200)
   }
 
   @Test func reachableDeviceGetsEveryPush() async throws {
     try await Scene.run { (scene) async throws in
       for _ in 0..<3 { try await push(scene) }
-      #expect(await counts(scene) == [3, 3, 0, 0, 0])
+      expect(await counts(scene), is: [3, 3, 0, 0, 0])
     }
   }
 
@@ -28,11 +29,11 @@ import Testing
       scene.simulator.set([device], online: false)
       for _ in 0..<3 { try await push(scene) }
       try await push(scene, [("apns-topic", Scene.topic + ".voip"), ("apns-push-type", "voip")])
-      #expect(await counts(scene) == [4, 0, 2, 2, 0])
+      expect(await counts(scene), is: [4, 0, 2, 2, 0])
       scene.simulator.set([device], online: true)
-      #expect(await counts(scene) == [4, 2, 0, 2, 0])
+      expect(await counts(scene), is: [4, 2, 0, 2, 0])
       try await push(scene)
-      #expect(await counts(scene) == [5, 3, 0, 2, 0])
+      expect(await counts(scene), is: [5, 3, 0, 2, 0])
     }
   }
 
@@ -41,7 +42,7 @@ import Testing
       scene.simulator.set([device], online: false)
       try await push(scene, [("apns-expiration", "0")])
       try await push(scene, [("apns-expiration", "300")])
-      #expect(await counts(scene) == [2, 0, 0, 0, 2])
+      expect(await counts(scene), is: [2, 0, 0, 0, 2])
     }
   }
 
@@ -57,13 +58,13 @@ import Testing
       }
       try await push(scene, [("apns-expiration", "\(Clock.seconds + 3600)")])
       await skip(3500)
-      #expect(await counts(scene) == [1, 0, 1, 0, 0])
+      expect(await counts(scene), is: [1, 0, 1, 0, 0])
       await skip(200)
-      #expect(await counts(scene) == [1, 0, 0, 0, 1])
+      expect(await counts(scene), is: [1, 0, 0, 0, 1])
       try await push(scene, [("apns-expiration", "\(Clock.seconds + 365 * 86_400)")])
       await skip(30 * 86_400 + 1)
       scene.simulator.set([device], online: true)
-      #expect(await counts(scene) == [2, 0, 0, 0, 2])
+      expect(await counts(scene), is: [2, 0, 0, 0, 2])
     }
   }
 
@@ -74,26 +75,26 @@ import Testing
       for id in ["a", "b", "a", "a"] { try await push(scene, [("apns-collapse-id", id)]) }
       try await push(scene)
       let counters = await scene.simulator.counters()
-      #expect((counters.delivered, counters.collapsed) == (5, 2))
+      expect((counters.delivered, counters.collapsed) == (5, 2))
       scene.simulator.set([device], online: false)
       try await push(scene, [("apns-collapse-id", "b")])
       scene.simulator.set([device], online: true)
-      #expect(await scene.simulator.counters().collapsed == 3)
+      expect(await scene.simulator.counters().collapsed, is: 3)
     }
   }
 
   @Test func devicesGoAndComeThroughTheControlAPI() async throws {
     try await Scene.run { (scene) async throws in
       scene.simulator.load([.init(token: device, topic: Scene.topic)])
-      #expect(try await scene.control("POST", "/offline", "abcd\r\n").body == "{\"devices\":1}\n")
+      expect(try await scene.control("POST", "/offline", "abcd\r\n").body, is: "{\"devices\":1}\n")
       try await push(scene)
-      #expect(await counts(scene) == [1, 0, 1, 0, 0])
-      #expect(try await scene.control("POST", "/online", "abcd\nxyz\n").status == 400)
-      #expect(try await scene.control("POST", "/online", "abcd\n").status == 200)
-      #expect(await counts(scene) == [1, 1, 0, 0, 0])
+      expect(await counts(scene), is: [1, 0, 1, 0, 0])
+      expect(try await scene.control("POST", "/online", "abcd\nxyz\n").status, is: 400)
+      expect(try await scene.control("POST", "/online", "abcd\n").status, is: 200)
+      expect(await counts(scene), is: [1, 1, 0, 0, 0])
       // The other data of the device is unchanged.
       let other = try scene.request("abcd") { $0.set("apns-topic", "com.example.other") }
-      #expect(try await scene.push(other).body == #"{"reason":"DeviceTokenNotForTopic"}"#)
+      expect(try await scene.push(other).body, is: #"{"reason":"DeviceTokenNotForTopic"}"#)
     }
   }
 
@@ -104,11 +105,11 @@ import Testing
         .init(share: 1, status: 503, reason: "ServiceUnavailable", topic: "com.example.other"),
       ]
     } _: { (scene) async throws in
-      #expect(try await scene.push(try scene.request("abcd")).status == 500)
-      #expect(try await scene.push(try scene.request("cdab")).status == 200)
+      expect(try await scene.push(try scene.request("abcd")).status, is: 500)
+      expect(try await scene.push(try scene.request("cdab")).status, is: 200)
       let other = try scene.request("cdab") { $0.set("apns-topic", "com.example.other") }
-      #expect(try await scene.push(other).status == 503)
-      #expect(await counts(scene) == [1, 2, 0, 0, 0])
+      expect(try await scene.push(other).status, is: 503)
+      expect(await counts(scene), is: [1, 2, 0, 0, 0])
     }
   }
 }

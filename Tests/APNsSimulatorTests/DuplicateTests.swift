@@ -1,4 +1,5 @@
 import APNsSimulator
+import TestKit
 import Testing
 
 @Suite struct DuplicateTests {
@@ -18,8 +19,8 @@ import Testing
       // Identifiers that differ only in case are equal.
       try await push([Self.first, Self.second, Self.first, Self.first.uppercased()], to: scene)
       let counters = await scene.simulator.counters()
-      #expect((counters.duplicates, counters.duplicatesReceived) == (2, 2))
-      #expect((counters.repeatedIDs, counters.maximumDeliveries) == (1, 3))
+      expect((counters.duplicates, counters.duplicatesReceived) == (2, 2))
+      expect((counters.repeatedIDs, counters.maximumDeliveries) == (1, 3))
     }
   }
 
@@ -29,17 +30,17 @@ import Testing
       try await push([Self.first], to: scene, device: "01")
       try await push([Self.first], to: scene)
       var counters = await scene.simulator.counters()
-      #expect((counters.duplicates, counters.duplicatesReceived) == (0, 1))
+      expect((counters.duplicates, counters.duplicatesReceived) == (0, 1))
       try await push([Self.first], to: scene)
       counters = await scene.simulator.counters()
-      #expect((counters.duplicates, counters.duplicatesReceived) == (1, 2))
+      expect((counters.duplicates, counters.duplicatesReceived) == (1, 2))
     }
   }
 
   @Test func requestsWithoutIdentifierAreNoDuplicates() async throws {
     try await Scene.run { (scene) async throws in
       try await push([nil, nil], to: scene)
-      #expect(await scene.simulator.counters().duplicatesReceived == 0)
+      expect(await scene.simulator.counters().duplicatesReceived, is: 0)
     }
   }
 
@@ -48,11 +49,11 @@ import Testing
       try await push([Self.first], to: scene)
       await scene.simulator.reset()
       try await push([Self.first], to: scene)
-      #expect(await scene.simulator.counters().duplicatesReceived == 0)
+      expect(await scene.simulator.counters().duplicatesReceived, is: 0)
       await scene.simulator.change { $0.tracksDuplicates = false }
       try await push([Self.first], to: scene)
       let counters = await scene.simulator.counters()
-      #expect((counters.duplicatesReceived, counters.received) == (0, 2))
+      expect((counters.duplicatesReceived, counters.received) == (0, 2))
     }
   }
 }

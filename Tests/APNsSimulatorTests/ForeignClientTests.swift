@@ -1,6 +1,7 @@
 import APNsSimulator
 import Foundation
 import TLS
+import TestKit
 import TestSupport
 import Testing
 
@@ -79,19 +80,19 @@ import Testing
       let output = try await ChildProcess.run(
         Python.executable, [Python.script(script)],
         input: String(decoding: try JSONEncoder().encode(order), as: UTF8.self))
-      #expect(output.exit == .status(0), "\(output.standardError)")
+      expect(output.exit, is: .status(0), "\(output.standardError)")
       let answers = try output.standardOutput.split(separator: "\n").map {
         try JSONDecoder().decode(Answer.self, from: Data($0.utf8))
       }
       try #require(answers.count == Self.pushes.count)
       for (push, answer) in zip(Self.pushes, answers) {
-        #expect(answer.isEchoed)
-        #expect(answer.status == push.status)
-        #expect(answer.reason == push.reason)
-        #expect(answer.timestamp == push.timestamp)
+        expect(answer.isEchoed)
+        expect(answer.status, is: push.status)
+        expect(answer.reason, is: push.reason)
+        expect(answer.timestamp, is: push.timestamp)
       }
       let counters = await scene.simulator.counters()
-      #expect((counters.accepted, counters.rejected) == (21, 3))
+      expect((counters.accepted, counters.rejected) == (21, 3))
     }
   }
 
@@ -112,11 +113,11 @@ import Testing
             "--data", #"{"aps":{"alert":"Hello from curl"}}"#,
             "https://localhost:\(scene.simulator.port)/3/device/\(push.token)",
           ])
-        #expect(output.exit == .status(0), "\(output.standardError)")
+        expect(output.exit, is: .status(0), "\(output.standardError)")
         let text = output.standardOutput.replacingOccurrences(of: "\r\n", with: "\n")
-        #expect(text.hasPrefix("HTTP/2 \(push.status)") && text.contains("\napns-id: \(id)\n"), "\(text)")
+        expect(text.hasPrefix("HTTP/2 \(push.status)") && text.contains("\napns-id: \(id)\n"), "\(text)")
         let timestamp = push.timestamp.map { ",\"timestamp\":\($0)" } ?? ""
-        #expect(text.hasSuffix(push.reason.map { "\n\n{\"reason\":\"\($0)\"\(timestamp)}\n" } ?? "\n\n"), "\(text)")
+        expect(text.hasSuffix(push.reason.map { "\n\n{\"reason\":\"\($0)\"\(timestamp)}\n" } ?? "\n\n"), "\(text)")
       }
     }
   }
@@ -136,9 +137,9 @@ import Testing
             "--write-out", "%{http_code}", "https://localhost:\(scene.simulator.port)/3/device/\(Scene.device)",
           ])
         if isGood {
-          #expect(output.standardOutput == "200\n", "\(output.standardError)")
+          expect(output.standardOutput, is: "200\n", "\(output.standardError)")
         } else {
-          #expect(output.standardError.contains("certificate expired"), "\(output.standardError)")
+          expect(output.standardError.contains("certificate expired"), "\(output.standardError)")
         }
       }
     }
@@ -163,12 +164,12 @@ import Testing
           "authorization: bearer \(try scene.providerToken())", "-H", "apns-topic: \(Scene.topic)", "-H",
           "apns-push-type: alert",
         ])
-      #expect(output.exit == .status(0), "\(output.standardError)")
-      #expect(output.standardOutput.contains("10000 done, 8000 succeeded, 2000 failed, 0 errored"))
-      #expect(output.standardOutput.contains("status codes: 8000 2xx, 0 3xx, 2000 4xx, 0 5xx"))
+      expect(output.exit, is: .status(0), "\(output.standardError)")
+      expect(output.standardOutput.contains("10000 done, 8000 succeeded, 2000 failed, 0 errored"))
+      expect(output.standardOutput.contains("status codes: 8000 2xx, 0 3xx, 2000 4xx, 0 5xx"))
       let counters = await scene.simulator.counters()
-      #expect((counters.received, counters.accepted) == (10_000, 8000))
-      #expect(counters.reasons == ["BadDeviceToken": 1000, "Unregistered": 1000])
+      expect((counters.received, counters.accepted) == (10_000, 8000))
+      expect(counters.reasons, is: ["BadDeviceToken": 1000, "Unregistered": 1000])
     }
   }
 }

@@ -1,6 +1,7 @@
 import APNsSimulator
 import Foundation
 import HTTP2
+import TestKit
 import TestSupport
 import Testing
 
@@ -38,12 +39,12 @@ import Testing
       $0.refusedShare = 0.05
     } _: { (scene, statuses) async throws in
       let responses = try await send(200, to: scene)
-      #expect(responses.count { $0.error == .refusedStream } == 10)
-      #expect(responses.count { $0.status == 200 } == 190)
+      expect(responses.count { $0.error == .refusedStream }, is: 10)
+      expect(responses.count { $0.status == 200 }, is: 190)
       let counters = await scene.simulator.counters()
-      #expect((counters.received, counters.accepted) == (190, 190))
-      #expect(counters.faults == ["refusedShare": 10])
-      #expect(try statuses().count == 190)
+      expect((counters.received, counters.accepted) == (190, 190))
+      expect(counters.faults, is: ["refusedShare": 10])
+      expect(try statuses().count, is: 190)
     }
   }
 
@@ -52,11 +53,11 @@ import Testing
       $0.resetShare = 0.1
     } _: { (scene, statuses) async throws in
       let responses = try await send(100, to: scene)
-      #expect(responses.count { $0.error == .internalError && $0.status == 0 } == 10)
+      expect(responses.count { $0.error == .internalError && $0.status == 0 }, is: 10)
       let counters = await scene.simulator.counters()
-      #expect(counters.received == 100)
-      #expect(counters.faults == ["resetShare": 10])
-      #expect(try statuses().count { $0 == "-" } == 10)
+      expect(counters.received, is: 100)
+      expect(counters.faults, is: ["resetShare": 10])
+      expect(try statuses().count { $0 == "-" }, is: 10)
     }
   }
 
@@ -67,8 +68,8 @@ import Testing
       try await scene.withConnectedClient { (client) async throws in
         try await client.start(try (0..<5).map { _ in try scene.request() })
         let counters = try await scene.simulator.counters(when: { $0.received == 5 })
-        #expect(counters.faults == ["withheldShare": 5])
-        #expect(try statuses() == ["-", "-", "-", "-", "-"])
+        expect(counters.faults, is: ["withheldShare": 5])
+        expect(try statuses(), is: ["-", "-", "-", "-", "-"])
         try await client.resetLast(5)
         _ = try await scene.simulator.counters(when: { $0.abandonedStreams == 5 })
       }
@@ -80,13 +81,13 @@ import Testing
       $0.resetAfterRequests = 3
     } _: { (scene, statuses) async throws in
       try await scene.withConnectedClient { (client) async throws in
-        for _ in 0..<2 { #expect(try await client.send([try scene.request()])[0].status == 200) }
+        for _ in 0..<2 { expect(try await client.send([try scene.request()])[0].status, is: 200) }
         let rest = try (0..<10).map { _ in try scene.request() }
         await #expect(throws: PushClient.Lost.self) { try await client.send(rest) }
       }
       let counters = await scene.simulator.counters()
-      #expect((counters.received, counters.faults) == (3, ["resetAfterRequests": 1]))
-      #expect(try statuses() == ["200", "200", "-"])
+      expect((counters.received, counters.faults) == (3, ["resetAfterRequests": 1]))
+      expect(try statuses(), is: ["200", "200", "-"])
     }
   }
 
@@ -95,13 +96,13 @@ import Testing
       $0.closeAfterRequests = 3
     } _: { (scene, statuses) async throws in
       try await scene.withConnectedClient { (client) async throws in
-        for _ in 0..<3 { #expect(try await client.send([try scene.request()])[0].status == 200) }
+        for _ in 0..<3 { expect(try await client.send([try scene.request()])[0].status, is: 200) }
         await client.end()
-        #expect(await client.seenGoAway == nil)
+        expect(await client.seenGoAway, is: nil)
       }
       let counters = await scene.simulator.counters()
-      #expect((counters.received, counters.faults) == (3, ["closeAfterRequests": 1]))
-      #expect(try statuses() == ["200", "200", "200"])
+      expect((counters.received, counters.faults) == (3, ["closeAfterRequests": 1]))
+      expect(try statuses(), is: ["200", "200", "200"])
     }
   }
 
@@ -113,12 +114,12 @@ import Testing
     } _: { (scene, statuses) async throws in
       try await scene.withConnectedClient { (client) async throws in
         try await client.start(try (0..<10).map { _ in try scene.request() })
-        #expect(try await client.goAway()?.lastStreamID == 11)
+        expect(try await client.goAway()?.lastStreamID, is: 11)
       }
       let counters = await scene.simulator.counters()
-      #expect((counters.received, counters.goAways) == (10, 1))
-      #expect(counters.faults["goAwayUnprocessed"] == 4)
-      #expect(try statuses().count == 10)
+      expect((counters.received, counters.goAways) == (10, 1))
+      expect(counters.faults["goAwayUnprocessed"], is: 4)
+      expect(try statuses().count, is: 10)
     }
   }
 
@@ -129,10 +130,10 @@ import Testing
     } _: { (scene, _) async throws in
       let responses = try await send(100, to: scene)
       let counters = await scene.simulator.counters()
-      #expect(counters.received == 3)
-      #expect(counters.faults["goAwayAfterRequests"] ?? 0 > 0)
-      #expect(counters.faults["goAwayUnprocessed"] == nil)
-      #expect(responses.count { $0.status == 200 } == counters.received)
+      expect(counters.received, is: 3)
+      expect(counters.faults["goAwayAfterRequests"] ?? 0 > 0)
+      expect(counters.faults["goAwayUnprocessed"], is: nil)
+      expect(responses.count { $0.status == 200 }, is: counters.received)
     }
   }
 
@@ -142,14 +143,14 @@ import Testing
     } _: { (scene, _) async throws in
       try await scene.withConnectedClient { (client) async throws in
         for expected in [429, 429, 200] {
-          #expect(try await client.send([try scene.request("ab")])[0].status == expected)
-          #expect(try await client.send([try scene.request("cd")])[0].status == 200)
+          expect(try await client.send([try scene.request("ab")])[0].status, is: expected)
+          expect(try await client.send([try scene.request("cd")])[0].status, is: 200)
           // A change of another knob does not reset the count.
           await scene.simulator.change { $0.tracksDuplicates.toggle() }
         }
       }
       let counters = await scene.simulator.counters()
-      #expect((counters.reasons, counters.faults) == (["TooManyRequests": 2], ["tokenFailures": 2]))
+      expect((counters.reasons, counters.faults) == (["TooManyRequests": 2], ["tokenFailures": 2]))
     }
   }
 
@@ -160,14 +161,14 @@ import Testing
         var knobs = scene.simulator.knobs
         knobs.streamLimit = 1
         await scene.simulator.set(knobs)
-        #expect(try await client.limits(until: 1) == [1000, 1])
+        expect(try await client.limits(until: 1), is: [1000, 1])
         let responses = try await client.send(try (0..<10).map { _ in try scene.request() })
-        #expect(responses.allSatisfy { $0.status == 200 })
+        expect(responses.allSatisfy { $0.status == 200 })
         knobs.streamLimit = 0
         await scene.simulator.set(knobs)
-        #expect(try await client.limits(until: 1000) == [1000, 1, 1000])
+        expect(try await client.limits(until: 1000), is: [1000, 1, 1000])
       }
-      #expect(await scene.simulator.counters().faults == ["streamLimit": 1])
+      expect(await scene.simulator.counters().faults, is: ["streamLimit": 1])
     }
   }
 
@@ -177,9 +178,9 @@ import Testing
       let patch = """
         {"refusedShare":1,"tokenFailures":[{"token":"ab","status":429,"reason":"TooManyRequests","times":1}]}
         """
-      #expect(try await scene.control("PUT", "/knobs", patch).status == 200)
-      #expect(try await scene.push(try scene.request()).error == .refusedStream)
-      #expect(try await scene.control("GET", "/counters").body.contains(#""faults":{"refusedShare":1}"#))
+      expect(try await scene.control("PUT", "/knobs", patch).status, is: 200)
+      expect(try await scene.push(try scene.request()).error, is: .refusedStream)
+      expect(try await scene.control("GET", "/counters").body.contains(#""faults":{"refusedShare":1}"#))
     }
   }
 }

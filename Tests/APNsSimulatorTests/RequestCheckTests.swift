@@ -1,30 +1,31 @@
 import APNsSimulator
 import HTTP2
 import TLS
+import TestKit
 import Testing
 
 /// Tests of each check, and of the order of two checks that both fail.
 @Suite struct RequestCheckTests {
-  private func expect(
+  private func expectAnswer(
     _ status: Int, _ reason: String, in scene: Scene, _ request: PushClient.Request,
     _ location: SourceLocation = #_sourceLocation
   ) async throws {
     let response = try await scene.push(request)
-    #expect(response.status == status, sourceLocation: location)
-    #expect(response.body == #"{"reason":"\#(reason)"}"#, sourceLocation: location)
-    #expect(response.headers["content-type"] == "application/json", sourceLocation: location)
-    #expect(response.headers["apns-id"]?.count == 36, sourceLocation: location)
-    #expect(await scene.simulator.counters().reasons[reason] == 1, sourceLocation: location)
+    expect(response.status, is: status, sourceLocation: location)
+    expect(response.body, is: #"{"reason":"\#(reason)"}"#, sourceLocation: location)
+    expect(response.headers["content-type"], is: "application/json", sourceLocation: location)
+    expect(response.headers["apns-id"]?.count, is: 36, sourceLocation: location)
+    expect(await scene.simulator.counters().reasons[reason], is: 1, sourceLocation: location)
   }
 
   @Test func goodPushIsAcceptedWithAnEmptyAnswer() async throws {
     try await Scene.run { (scene) async throws in
       let response = try await scene.push(try scene.request())
-      #expect(response.status == 200)
-      #expect(response.body.isEmpty)
-      #expect(response.headers.keys.sorted() == [":status", "apns-id"])
+      expect(response.status, is: 200)
+      expect(response.body.isEmpty)
+      expect(response.headers.keys.sorted(), is: [":status", "apns-id"])
       let counters = await scene.simulator.counters()
-      #expect((counters.received, counters.accepted, counters.rejected, counters.bodyBytes) == (1, 1, 0, 22))
+      expect((counters.received, counters.accepted, counters.rejected, counters.bodyBytes) == (1, 1, 0, 22))
     }
   }
 
@@ -38,23 +39,23 @@ import Testing
         ]
       }
       let response = try await scene.push(request)
-      #expect(response.status == 200)
-      #expect(response.headers["apns-id"] == id)
+      expect(response.status, is: 200)
+      expect(response.headers["apns-id"], is: id)
     }
   }
 
   @Test func otherPathsAreBad() async throws {
-    try await Scene.run { try await expect(404, "BadPath", in: $0, try $0.request(path: "/2/device/ab")) }
+    try await Scene.run { try await expectAnswer(404, "BadPath", in: $0, try $0.request(path: "/2/device/ab")) }
   }
 
   @Test func otherMethodsAreNotAllowed() async throws {
     try await Scene.run {
-      try await expect(405, "MethodNotAllowed", in: $0, try $0.request(method: "GET", body: nil))
+      try await expectAnswer(405, "MethodNotAllowed", in: $0, try $0.request(method: "GET", body: nil))
     }
   }
 
   @Test func pathWithoutTokenMissesIt() async throws {
-    try await Scene.run { try await expect(400, "MissingDeviceToken", in: $0, try $0.request("")) }
+    try await Scene.run { try await expectAnswer(400, "MissingDeviceToken", in: $0, try $0.request("")) }
   }
 
   @Test(arguments: ["authorization", "apns-topic", "apns-push-type", "apns-unheard-of"])
@@ -64,20 +65,20 @@ import Testing
         fields.set(name, fields.first { $0.0 == name }?.1 ?? "x")
         fields.append((name, "x"))
       }
-      try await expect(400, "DuplicateHeaders", in: scene, request)
+      try await expectAnswer(400, "DuplicateHeaders", in: scene, request)
     }
   }
 
   @Test func authorizationIsMandatory() async throws {
     try await Scene.run { (scene) async throws in
-      try await expect(403, "MissingProviderToken", in: scene, try scene.request { $0.drop("authorization") })
+      try await expectAnswer(403, "MissingProviderToken", in: scene, try scene.request { $0.drop("authorization") })
     }
   }
 
   @Test func otherSchemesAreNoProviderToken() async throws {
     try await Scene.run { (scene) async throws in
       let request = try scene.request { $0.set("authorization", "basic abc") }
-      try await expect(403, "MissingProviderToken", in: scene, request)
+      try await expectAnswer(403, "MissingProviderToken", in: scene, request)
     }
   }
 
@@ -85,21 +86,21 @@ import Testing
     try await Scene.run { (scene) async throws in
       let token = try scene.providerToken()
       let response = try await scene.push(try scene.request { $0.set("authorization", "Bearer \(token)") })
-      #expect(response.status == 200)
+      expect(response.status, is: 200)
     }
   }
 
   @Test(arguments: ["nonsense", "a.b", "a.b.c", "..", "e30.e30.e30"])
   func malformedTokenIsInvalid(token: String) async throws {
     try await Scene.run {
-      try await expect(403, "InvalidProviderToken", in: $0, try $0.request(token: token))
+      try await expectAnswer(403, "InvalidProviderToken", in: $0, try $0.request(token: token))
     }
   }
 
   @Test func tokenSignedByAnotherKeyIsInvalid() async throws {
     try await Scene.run { (scene) async throws in
       let token = try scene.providerToken(signedBy: try ECPrivateKey.generate())
-      try await expect(403, "InvalidProviderToken", in: scene, try scene.request(token: token))
+      try await expectAnswer(403, "InvalidProviderToken", in: scene, try scene.request(token: token))
     }
   }
 
@@ -111,7 +112,7 @@ import Testing
       ]
       for token in tokens {
         let response = try await scene.push(try scene.request(token: token))
-        #expect(response.body == #"{"reason":"InvalidProviderToken"}"#)
+        expect(response.body, is: #"{"reason":"InvalidProviderToken"}"#)
       }
     }
   }
@@ -119,17 +120,17 @@ import Testing
   @Test func signatureMayBeDERUnlessForbidden() async throws {
     try await Scene.run { (scene) async throws in
       let request = try scene.request(token: try scene.providerToken(encode: der))
-      #expect(try await scene.push(request).status == 200)
+      expect(try await scene.push(request).status, is: 200)
       await scene.simulator.change { $0.acceptsDERSignatures = false }
-      #expect(try await scene.push(request).status == 403)
+      expect(try await scene.push(request).status, is: 403)
     }
   }
 
   @Test func tokenOlderThanAnHourIsExpired() async throws {
     try await Scene.run { (scene) async throws in
-      #expect(try await scene.push(try scene.request(token: try scene.providerToken(age: 3500))).status == 200)
+      expect(try await scene.push(try scene.request(token: try scene.providerToken(age: 3500))).status, is: 200)
       let token = try scene.providerToken(age: 3700)
-      try await expect(403, "ExpiredProviderToken", in: scene, try scene.request(token: token))
+      try await expectAnswer(403, "ExpiredProviderToken", in: scene, try scene.request(token: token))
     }
   }
 
@@ -137,41 +138,42 @@ import Testing
     try await Scene.run {
       $0.knobs.clockSkewSeconds = 4000
     } _: { (scene) async throws in
-      try await expect(403, "ExpiredProviderToken", in: scene, try scene.request())
+      try await expectAnswer(403, "ExpiredProviderToken", in: scene, try scene.request())
     }
   }
 
   @Test(arguments: ["", "123", "0123456789abcdef0123456789abcdef0123", "01234567-89ab-4cde-8f01-23456789abcg"])
   func invalidUUIDIsABadIdentifier(id: String) async throws {
     try await Scene.run { (scene) async throws in
-      try await expect(400, "BadMessageId", in: scene, try scene.request { $0.set("apns-id", id) })
+      try await expectAnswer(400, "BadMessageId", in: scene, try scene.request { $0.set("apns-id", id) })
     }
   }
 
   @Test(arguments: ["soon", "-1", "1.5", ""])
   func nonNumericExpirationIsBad(value: String) async throws {
     try await Scene.run { (scene) async throws in
-      try await expect(400, "BadExpirationDate", in: scene, try scene.request { $0.set("apns-expiration", value) })
+      try await expectAnswer(
+        400, "BadExpirationDate", in: scene, try scene.request { $0.set("apns-expiration", value) })
     }
   }
 
   @Test(arguments: ["0", "2", "high", "100"])
   func priorityIsTenFiveOrOne(value: String) async throws {
     try await Scene.run { (scene) async throws in
-      try await expect(400, "BadPriority", in: scene, try scene.request { $0.set("apns-priority", value) })
+      try await expectAnswer(400, "BadPriority", in: scene, try scene.request { $0.set("apns-priority", value) })
     }
   }
 
   @Test func collapseIdentifierHasAtMost64Bytes() async throws {
     try await Scene.run { (scene) async throws in
       let request = try scene.request { $0.set("apns-collapse-id", String(repeating: "ü", count: 33)) }
-      try await expect(400, "BadCollapseId", in: scene, request)
+      try await expectAnswer(400, "BadCollapseId", in: scene, request)
     }
   }
 
   @Test func unknownPushTypeIsInvalid() async throws {
     try await Scene.run { (scene) async throws in
-      try await expect(400, "InvalidPushType", in: scene, try scene.request { $0.set("apns-push-type", "Alert") })
+      try await expectAnswer(400, "InvalidPushType", in: scene, try scene.request { $0.set("apns-push-type", "Alert") })
     }
   }
 
@@ -191,7 +193,7 @@ import Testing
         $0.set("apns-push-type", type)
         $0.set("apns-topic", topic)
       }
-      #expect(try await scene.push(request).status == 200)
+      expect(try await scene.push(request).status, is: 200)
     }
   }
 
@@ -206,26 +208,26 @@ import Testing
         $0.set("apns-topic", topic)
       }
       var knobs = scene.simulator.knobs
-      try await expect(400, "TopicDisallowed", in: scene, request)
+      try await expectAnswer(400, "TopicDisallowed", in: scene, request)
       knobs.mismatchedTopic = .badTopic
       await scene.simulator.set(knobs)
-      try await expect(400, "BadTopic", in: scene, request)
+      try await expectAnswer(400, "BadTopic", in: scene, request)
       knobs.mismatchedTopic = .accept
       await scene.simulator.set(knobs)
-      #expect(try await scene.push(request).status == 200)
+      expect(try await scene.push(request).status, is: 200)
     }
   }
 
   @Test func topicIsMandatory() async throws {
     try await Scene.run { (scene) async throws in
-      try await expect(400, "MissingTopic", in: scene, try scene.request { $0.drop("apns-topic") })
+      try await expectAnswer(400, "MissingTopic", in: scene, try scene.request { $0.drop("apns-topic") })
     }
   }
 
   @Test(arguments: ["", "com example", "com.example/app"])
   func malformedTopicIsBad(topic: String) async throws {
     try await Scene.run { (scene) async throws in
-      try await expect(400, "BadTopic", in: scene, try scene.request { $0.set("apns-topic", topic) })
+      try await expectAnswer(400, "BadTopic", in: scene, try scene.request { $0.set("apns-topic", topic) })
     }
   }
 
@@ -233,14 +235,14 @@ import Testing
     try await Scene.run {
       $0.keys[0].topics = ["com.example.other"]
     } _: { (scene) async throws in
-      try await expect(400, "TopicDisallowed", in: scene, try scene.request())
+      try await expectAnswer(400, "TopicDisallowed", in: scene, try scene.request())
     }
   }
 
   @Test func bodyIsMandatory() async throws {
     try await Scene.run { (scene) async throws in
-      try await expect(400, "PayloadEmpty", in: scene, try scene.request(body: nil))
-      #expect(try await scene.push(try scene.request(body: [])).body == #"{"reason":"PayloadEmpty"}"#)
+      try await expectAnswer(400, "PayloadEmpty", in: scene, try scene.request(body: nil))
+      expect(try await scene.push(try scene.request(body: [])).body, is: #"{"reason":"PayloadEmpty"}"#)
     }
   }
 
@@ -253,24 +255,24 @@ import Testing
           $0.set("apns-topic", Self.topics[type] ?? "")
         }
       }
-      #expect(try await scene.push(try request(limit)).status == 200)
-      try await expect(413, "PayloadTooLarge", in: scene, try request(limit + 1))
+      expect(try await scene.push(try request(limit)).status, is: 200)
+      try await expectAnswer(413, "PayloadTooLarge", in: scene, try request(limit + 1))
     }
   }
 
   @Test(arguments: ["xyz", "abc", "zz", String(repeating: "ab", count: 256)])
   func nonHexadecimalTokenIsBad(token: String) async throws {
-    try await Scene.run { try await expect(400, "BadDeviceToken", in: $0, try $0.request(token)) }
+    try await Scene.run { try await expectAnswer(400, "BadDeviceToken", in: $0, try $0.request(token)) }
   }
 
   @Test func authenticationIsJudgedBeforeTheDeviceToken() async throws {
     try await Scene.run {
-      try await expect(403, "InvalidProviderToken", in: $0, try $0.request("junk", token: "junk"))
+      try await expectAnswer(403, "InvalidProviderToken", in: $0, try $0.request("junk", token: "junk"))
     }
   }
 
   @Test func payloadIsJudgedBeforeTheDeviceToken() async throws {
-    try await Scene.run { try await expect(400, "PayloadEmpty", in: $0, try $0.request("junk", body: nil)) }
+    try await Scene.run { try await expectAnswer(400, "PayloadEmpty", in: $0, try $0.request("junk", body: nil)) }
   }
 
   @Test func knobDecidesWhetherUrgentBackgroundIsAccepted() async throws {
@@ -279,17 +281,17 @@ import Testing
         $0.set("apns-push-type", "background")
         $0.set("apns-priority", "10")
       }
-      #expect(try await scene.push(request).status == 200)
+      expect(try await scene.push(request).status, is: 200)
       await scene.simulator.change { $0.rejectsUrgentBackground = true }
-      try await expect(400, "BadPriority", in: scene, request)
+      try await expectAnswer(400, "BadPriority", in: scene, request)
     }
   }
 
   @Test func headerListOverTheAnnouncedSizeIsRefused() async throws {
     try await Scene.run { (scene) async throws in
       let response = try await scene.push(try scene.request { $0.set("x-long", String(repeating: "x", count: 8000)) })
-      #expect(response.error == .refusedStream)
-      #expect(await scene.simulator.counters().refusedStreams == 1)
+      expect(response.error, is: .refusedStream)
+      expect(await scene.simulator.counters().refusedStreams, is: 1)
     }
   }
 }

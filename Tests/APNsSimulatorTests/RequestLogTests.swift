@@ -1,5 +1,6 @@
 import APNsSimulator
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -22,16 +23,16 @@ import Testing
       scene.simulator.load([.init(token: [2], state: .unregistered)])
       try await scene.withConnectedClient { (client) async throws in
         _ = try await client.send([try scene.request("AB") { $0.set("apns-id", Self.id) }])
-        #expect(try lines(path) == [["1", "1", "ab", Self.id, "200"]])
+        expect(try lines(path), is: [["1", "1", "ab", Self.id, "200"]])
         _ = try await client.send([try scene.request("02")])
         _ = try await client.send([try scene.request("junk")])
         let expected = [["1", "3", "02", "-", "410"], ["1", "5", "-", "-", "400"]]
-        #expect(try lines(path).dropFirst() == expected[...])
+        expect(try lines(path).dropFirst(), is: expected[...])
       }
     }
     let line = try String(contentsOfFile: path, encoding: .utf8).split(separator: " ")
     let milliseconds = try #require(Double(line[0]))
-    #expect(abs(Date().timeIntervalSince1970 * 1000 - milliseconds) < 600_000)
+    expect(abs(Date().timeIntervalSince1970 * 1000 - milliseconds) < 600_000)
   }
 
   @Test func requestIsInTheFileLongBeforeItsAnswer() async throws {
@@ -45,7 +46,7 @@ import Testing
       try await scene.withConnectedClient { (client) async throws in
         try await client.start(try (0..<5).map { try scene.request("0\($0)") })
         _ = try await scene.simulator.counters(when: { $0.received == 5 })
-        #expect(try lines(path).map { $0[2] } == ["00", "01", "02", "03", "04"])
+        expect(try lines(path).map { $0[2] }, is: ["00", "01", "02", "03", "04"])
       }
     }
   }
@@ -63,7 +64,7 @@ import Testing
         for _ in 0..<6 {
           group.addTask {
             try await scene.withConnectedClient { (client) async throws in
-              #expect(try await client.send(requests).allSatisfy { $0.status == 200 })
+              expect(try await client.send(requests).allSatisfy { $0.status == 200 })
             }
           }
         }
@@ -71,10 +72,10 @@ import Testing
       }
     }
     let lines = try lines(path)
-    #expect(lines.count == 1200)
-    #expect(Set(lines.map { $0[0] + " " + $0[1] }).count == 1200)
-    #expect(Set(lines.map { $0[0] }) == ["1", "2", "3", "4", "5", "6"])
-    #expect(lines.allSatisfy { $0[2...] == [Scene.device, "-", "200"] })
+    expect(lines.count, is: 1200)
+    expect(Set(lines.map { $0[0] + " " + $0[1] }).count, is: 1200)
+    expect(Set(lines.map { $0[0] }), is: ["1", "2", "3", "4", "5", "6"])
+    expect(lines.allSatisfy { $0[2...] == [Scene.device, "-", "200"] })
   }
 
   @Test func fileIsAppendedTo() async throws {
@@ -85,8 +86,8 @@ import Testing
     } _: { (scene) async throws in
       _ = try await scene.push(try scene.request("ab"))
     }
-    #expect(try String(contentsOfFile: path, encoding: .utf8).hasPrefix("before\n"))
-    #expect(try lines(path).count == 2)
+    expect(try String(contentsOfFile: path, encoding: .utf8).hasPrefix("before\n"))
+    expect(try lines(path).count, is: 2)
   }
 
   @Test func fullDiskIsReportedAndEndsAllAnswers() async throws {
@@ -98,7 +99,7 @@ import Testing
         await #expect(throws: PushClient.Lost.self) { try await scene.push(try scene.request()) }
       }
       for await failure in scene.simulator.logFailures {
-        #expect(failure.description == "/dev/full: No space left on device")
+        expect(failure.description, is: "/dev/full: No space left on device")
         break
       }
     }
@@ -109,6 +110,6 @@ import Testing
     var configuration = SimulatorConfiguration()
     configuration.log = folder.path("nowhere/requests.log")
     let error = await #expect(throws: RequestLogError.self) { try await Simulator.start(configuration) }
-    #expect(error?.description.hasSuffix("nowhere/requests.log: No such file or directory") == true)
+    expect(error?.description.hasSuffix("nowhere/requests.log: No such file or directory"), is: true)
   }
 }

@@ -1,3 +1,4 @@
+import TestKit
 import Testing
 
 @testable import APNsSimulator
@@ -8,23 +9,23 @@ import Testing
   @Test func eventsComeInOrderWhenTheyAreDue() throws {
     var cursor = SimulatorTimeline.Cursor(
       try timeline(#"[{"at":5,"action":"goAway"},{"at":1.5,"knobs":{"streamLimit":1}},{"at":9,"action":"reset"}]"#))
-    #expect(cursor.next == 1.5)
-    #expect(cursor.take(until: 1).isEmpty)
-    #expect(cursor.take(until: 5).map(\.at) == [1.5, 5])
-    #expect(cursor.next == 9)
-    #expect(cursor.take(until: 9).map(\.action) == [.reset])
-    #expect(cursor.next == nil)
+    expect(cursor.next, is: 1.5)
+    expect(cursor.take(until: 1).isEmpty)
+    expect(cursor.take(until: 5).map(\.at), is: [1.5, 5])
+    expect(cursor.next, is: 9)
+    expect(cursor.take(until: 9).map(\.action), is: [.reset])
+    expect(cursor.next, is: nil)
   }
 
   @Test func repeatedEventsFlapAndMissedOnesComeOnce() throws {
     var cursor = SimulatorTimeline.Cursor(
       try timeline(
         #"[{"at":0,"every":2,"knobs":{"streamLimit":1}},{"at":1,"every":2,"knobs":{"streamLimit":0}}]"#))
-    #expect(cursor.take(until: 0).map(\.at) == [0])
-    #expect(cursor.take(until: 1).map(\.at) == [1])
-    #expect(cursor.take(until: 2).map(\.at) == [0])
-    #expect(cursor.take(until: 9.5).map(\.at) == [1, 0])
-    #expect(cursor.next == 10)
+    expect(cursor.take(until: 0).map(\.at), is: [0])
+    expect(cursor.take(until: 1).map(\.at), is: [1])
+    expect(cursor.take(until: 2).map(\.at), is: [0])
+    expect(cursor.take(until: 9.5).map(\.at), is: [1, 0])
+    expect(cursor.next, is: 10)
   }
 
   @Test(arguments: [
@@ -38,7 +39,7 @@ import Testing
   ])
   func invalidTimelineIsRefusedImmediately(text: String, words: String) throws {
     let error = #expect(throws: SimulatorKnobs.PatchError.self) { try timeline(text) }
-    #expect(error?.description.contains(words) == true, "\(String(describing: error))")
+    expect(error?.description.contains(words), is: true, "\(String(describing: error))")
   }
 
   @Test func timelineTurnsKnobsOfLiveConnections() async throws {
@@ -49,11 +50,11 @@ import Testing
         let script = """
           [{"at":0,"knobs":{"streamLimit":3}},{"at":0.05,"knobs":{"streamLimit":7}},{"at":0.1,"action":"goAway"}]
           """
-        #expect(try await scene.control("POST", "/timeline", script).body == "{\"events\":3}\n")
-        #expect(try await client.limits(until: 7).suffix(2) == [3, 7])
-        #expect(try await client.goAway()?.debugData == #"{"reason":"Shutdown"}"#)
+        expect(try await scene.control("POST", "/timeline", script).body, is: "{\"events\":3}\n")
+        expect(try await client.limits(until: 7).suffix(2), is: [3, 7])
+        expect(try await client.goAway()?.debugData, is: #"{"reason":"Shutdown"}"#)
       }
-      #expect(try await scene.control("POST", "/timeline", "[1]").status == 400)
+      expect(try await scene.control("POST", "/timeline", "[1]").status, is: 400)
     }
   }
 }

@@ -1,6 +1,7 @@
 import APNs
 import PushCore
 import ServiceTools
+import TestKit
 import TestSupport
 import Testing
 
@@ -143,7 +144,7 @@ struct APNsRuleTests {
       try CampaignJob.parse(
         Array(job(["payload": payload]).utf8), .known(["news": [APNsService(AppTraits(topic: "com.example.news"))]]))
     }
-    #expect(error?.field == path && error?.hint?.contains(says) == true, "\(error?.description ?? "")")
+    expect(error?.field == path && error?.hint?.contains(says) == true, "\(error?.description ?? "")")
   }
 
   /// Complete requests from the documentation of other products.
@@ -174,20 +175,20 @@ struct APNsRuleTests {
       #""notifications":[{"to":"ada"}]"#, #""app_id":"a","contents":{}"#, #""apns":{"aps":{}}"#,
     ] {
       let found = try broken(["payload": #"{"aps":{"alert":"a"},\#(own)}"#])
-      #expect(found.isEmpty, "\(own) \(found)")
+      expect(found.isEmpty, "\(own) \(found)")
     }
   }
 
   @Test("a job with an invalid combination is refused with the rule and its source", arguments: refused)
   func refusesBadCombinations(_ push: BrokenPush) throws {
-    #expect(push.rule.severity == .error)
+    expect(push.rule.severity, is: .error)
     let text = job(push.changes)
-    #expect(try broken(push.changes, app: push.app).contains(push.rule))
+    expect(try broken(push.changes, app: push.app).contains(push.rule))
     let error = #expect(throws: JobError.self) {
       try CampaignJob.parse(Array(text.utf8), .known(["news": [APNsService(push.app)]]))
     }
     let names = "rule \(push.rule.rawValue): \(push.rule.source)"
-    #expect(error?.hint?.contains(names) == true, "\(error?.description ?? "")")
+    expect(error?.hint?.contains(names), is: true, "\(error?.description ?? "")")
   }
 
   // MARK: Warnings
@@ -232,8 +233,8 @@ struct APNsRuleTests {
 
   @Test("a warning does not prevent the push", arguments: doubtful)
   func warnsOfDoubts(_ push: BrokenPush) throws {
-    #expect(push.rule.severity == .warning)
-    #expect(try broken(push.changes, app: push.app).contains(push.rule))
+    expect(push.rule.severity, is: .warning)
+    expect(try broken(push.changes, app: push.app).contains(push.rule))
     _ = try CampaignJob.parse(Array(job(push.changes).utf8), .known(["news": [APNsService(push.app)]]))
   }
 
@@ -246,27 +247,28 @@ struct APNsRuleTests {
 
   @Test("a broadcast updates or ends activities, with its own headers and up to 5,120 bytes")
   func broadcasts() throws {
-    #expect(try broadcast(activity) == [])
-    #expect(try broadcast(activity, ["pushType": "\"alert\""]).contains(.broadcastType))
-    #expect(try broadcast(activity, ["collapseId": "\"c\""]) == [.broadcastCollapse])
-    #expect(try broadcast(activity, ["expiration": "\"4h\""]) == [.broadcastStorage])
+    expect(try broadcast(activity), is: [])
+    expect(try broadcast(activity, ["pushType": "\"alert\""]).contains(.broadcastType))
+    expect(try broadcast(activity, ["collapseId": "\"c\""]), is: [.broadcastCollapse])
+    expect(try broadcast(activity, ["expiration": "\"4h\""]), is: [.broadcastStorage])
     let start = #"{"aps":{"timestamp":1,"event":"start","attributes-type":"A","content-state":{},"alert":"a"}}"#
-    #expect(try broadcast(start) == [.broadcastStart])
+    expect(try broadcast(start), is: [.broadcastStart])
     let head = #"{"aps":{"timestamp":1,"event":"update","content-state":{}},"k":""#
     let filled = { (size: Int) in head + String(repeating: "x", count: size - head.utf8.count - 2) + "\"}" }
-    #expect(try broadcast(filled(5120)) == [])
-    #expect(try broadcast(filled(5121)) == [.payloadSize])
+    expect(try broadcast(filled(5120)), is: [])
+    expect(try broadcast(filled(5121)), is: [.payloadSize])
     // A broadcast needs no token, and its topic is the bundle id.
     let certificate = AppTraits(topic: "com.example.news", authentication: .certificate(topics: ["com.example.news"]))
     let changes = ["audience": #"{"channel":"a"}"#, "pushType": "\"liveactivity\"", "payload": activity]
-    #expect(try broken(changes, app: certificate) == [])
+    expect(try broken(changes, app: certificate), is: [])
     let campaign = try CampaignJob.parse(Array(job(changes).utf8), .any([APNsService()]))
-    #expect(
+    expect(
       campaign.recipients.audience == .channel("a") && campaign.channel == "a"
         && campaign.message.expiration == .immediate)
-    #expect(APNsService(AppTraits(topic: "a.b")).headers(of: campaign, expiration: nil).topic == "a.b")
-    #expect(
-      APNsService(AppTraits(topic: "a.b.push-type.liveactivity")).headers(of: campaign, expiration: nil).topic == "a.b")
+    expect(APNsService(AppTraits(topic: "a.b")).headers(of: campaign, expiration: nil).topic, is: "a.b")
+    expect(
+      APNsService(AppTraits(topic: "a.b.push-type.liveactivity")).headers(of: campaign, expiration: nil).topic,
+      is: "a.b")
   }
 
   @Test("a single test broadcast is checked as a broadcast")
@@ -274,7 +276,7 @@ struct APNsRuleTests {
     let changes = ["audience": #"{"channel":"a"}"#, "pushType": "\"liveactivity\"", "payload": activity]
     let alone = try CampaignJob.forSingleDevice(
       Array(job(changes).utf8), token: "61", of: "", suffix: "poison", for: APNsService())
-    #expect(try CampaignJob.parse(alone, .any([APNsService()])).recipients.audience == .channel("a"))
+    expect(try CampaignJob.parse(alone, .any([APNsService()])).recipients.audience, is: .channel("a"))
   }
 
   // MARK: Valid pushes
@@ -324,7 +326,7 @@ struct APNsRuleTests {
 
   @Test("the examples of Apple's documentation break no rule", arguments: sound)
   func findsNothingInGoodPushes(_ push: BrokenPush) throws {
-    #expect(try broken(push.changes, app: push.app) == [])
+    expect(try broken(push.changes, app: push.app), is: [])
   }
 
   // MARK: Keys of `aps`
@@ -368,8 +370,8 @@ struct APNsRuleTests {
         Array(job(["payload": #"{"aps":{"alert":"a"}}"#.replacing(#""alert":"a""#, with: "\"\(key)\":\(value)")]).utf8),
         .any([APNsService()]))
     }
-    #expect(error?.field == path)
-    #expect(error?.description.contains(says) == true, "\(error?.description ?? "")")
+    expect(error?.field, is: path)
+    expect(error?.description.contains(says), is: true, "\(error?.description ?? "")")
   }
 
   // MARK: Defaults
@@ -389,37 +391,38 @@ struct APNsRuleTests {
     for type in PushType.allCases {
       let campaign = try CampaignJob.parse(
         Array(job(["pushType": "\"\(type.rawValue)\"", "payload": payloads[type] ?? "{}"]).utf8), .any([APNsService()]))
-      #expect(campaign.message.priority == (type == .background ? 5 : 10))
-      #expect(campaign.message.expiration == (type == .voip || type == .pushtotalk ? .immediate : .unset))
-      #expect(APNsService(AppTraits(topic: "a.b")).headers(of: campaign, expiration: nil).topic == topics[type])
+      expect(campaign.message.priority, is: type == .background ? 5 : 10)
+      expect(campaign.message.expiration, is: type == .voip || type == .pushtotalk ? .immediate : .unset)
+      expect(APNsService(AppTraits(topic: "a.b")).headers(of: campaign, expiration: nil).topic, is: topics[type])
       // A configured topic that already has its suffix gets no second one.
-      #expect(
-        APNsService(AppTraits(topic: topics[type] ?? "")).headers(of: campaign, expiration: nil).topic == topics[type])
-      #expect(type.maximumPayload == (type == .voip ? 5120 : 4096))
+      expect(
+        APNsService(AppTraits(topic: topics[type] ?? "")).headers(of: campaign, expiration: nil).topic, is: topics[type]
+      )
+      expect(type.maximumPayload, is: type == .voip ? 5120 : 4096)
     }
   }
 
   @Test("an expiration that has passed is an error where the time is known")
   func expirationInThePast() throws {
     let changes = ["expiration": "\"2026-01-01T00:00:00Z\"", "payload": hello]
-    #expect(try broken(changes, now: 1_800_000_000) == [.expirationPast])
-    #expect(APNsRule.expirationPast.severity == .error)
-    #expect(try broken(changes, now: 1_767_000_000) == [])
-    #expect(try broken(changes) == [])
+    expect(try broken(changes, now: 1_800_000_000), is: [.expirationPast])
+    expect(APNsRule.expirationPast.severity, is: .error)
+    expect(try broken(changes, now: 1_767_000_000), is: [])
+    expect(try broken(changes), is: [])
   }
 
   @Test("every rule has an id, a sentence and a source, and a test breaks it")
   func tableIsComplete() {
     for rule in APNsRule.allCases {
-      #expect(rule.rawValue.allSatisfy { $0.isLowercase || $0 == "-" })
-      #expect(rule.summary.hasSuffix("."))
-      #expect(!rule.source.isEmpty)
+      expect(rule.rawValue.allSatisfy { $0.isLowercase || $0 == "-" })
+      expect(rule.summary.hasSuffix("."))
+      expect(!rule.source.isEmpty)
     }
     let elsewhere: Set<APNsRule> = [
       .expirationPast, .activityData, .duplicateKey, .variantSame, .legacy, .job, .broadcastType, .broadcastStart,
       .broadcastCollapse, .broadcastStorage,
     ]
     let here = Set((Self.refused + Self.unmeant + Self.foreign + Self.doubtful).map(\.rule))
-    #expect(Set(APNsRule.allCases).subtracting(here) == elsewhere)
+    expect(Set(APNsRule.allCases).subtracting(here), is: elsewhere)
   }
 }

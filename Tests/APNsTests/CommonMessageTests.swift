@@ -1,5 +1,6 @@
 import APNs
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -39,8 +40,8 @@ struct CommonMessageTests {
     fields: [String: String], payload: String
   ) throws {
     let campaign = try CampaignJob.parse(bytes(fields), .any([APNsService()]))
-    #expect(String(decoding: campaign.message.payload, as: UTF8.self) == payload)
-    #expect(campaign.message.content == nil)
+    expect(String(decoding: campaign.message.payload, as: UTF8.self), is: payload)
+    expect(campaign.message.content, is: nil)
   }
 
   @Test(arguments: [
@@ -53,7 +54,7 @@ struct CommonMessageTests {
   func optionsFollowFromUrgencyAndMessage(fields: [String: String], type: String, priority: Int) throws {
     let fields = fields.merging(["message": #"{"body":"B"}"#]) { own, _ in own }
     let message = try CampaignJob.parse(bytes(fields), .any([APNsService()])).message
-    #expect(message.pushType == type && message.priority == priority)
+    expect(message.pushType == type && message.priority == priority)
   }
 
   /// Fields of a job, the place of the error, and a part of its text.
@@ -137,7 +138,7 @@ struct CommonMessageTests {
   @Test(arguments: errors)
   func errorNamesTheRealPlace(fields: [String: String], place: String, says: String) throws {
     let error = #expect(throws: JobError.self) { try CampaignJob.parse(bytes(fields), .any([APNsService()])) }
-    #expect(error?.field == place && error?.description.contains(says) == true, "\(error?.description ?? "")")
+    expect(error?.field == place && error?.description.contains(says) == true, "\(error?.description ?? "")")
   }
 
   @Test(arguments: [
@@ -156,7 +157,7 @@ struct CommonMessageTests {
   func oldSpellingNamesTheNewPlace(fields: String, says: String) {
     let job = Array(#"{"id":"a","app":"news","audience":{"segment":"*"},\#(fields)}"#.utf8)
     let error = #expect(throws: JobError.self) { try CampaignJob.parse(job, .any([APNsService()])) }
-    #expect(error?.description.contains(says) == true, "\(error?.description ?? "")")
+    expect(error?.description.contains(says), is: true, "\(error?.description ?? "")")
   }
 
   @Test func languagesVariantsAndTrimChangeTheMessage() throws {
@@ -168,7 +169,7 @@ struct CommonMessageTests {
         "variants": #"[{"name":"a"},{"name":"b","message":{"title":null},"localized":{"de":{"title":"Hallo"}}}]"#,
       ]), .any([APNsService()]))
     let content = try #require(campaign.message.content)
-    #expect(content.badgeStep == 1)
+    expect(content.badgeStep, is: 1)
     func text(_ variant: Int, _ locale: String, most: Int = 4096) -> String {
       var user = PersonalContent.User(content)
       var sealed: [UInt8] = []
@@ -180,11 +181,11 @@ struct CommonMessageTests {
     let rest = { (category: String) in
       #""badge":1,"category":"\#(category)"},"push":"00000000-0000-0001-0000-000000000002"}"#
     }
-    #expect(text(0, "en") == #"{"aps":{"alert":{"title":"Hi you","body":"Everything must go"},"# + rest("c"))
-    #expect(text(0, "de") == #"{"aps":{"alert":{"title":"Hi you","body":"Alles muss raus"},"# + rest("d"))
-    #expect(text(1, "en") == #"{"aps":{"alert":{"body":"Everything must go"},"# + rest("c"))
-    #expect(text(1, "de").hasPrefix(#"{"aps":{"alert":{"#) && text(1, "de").contains(#""title":"Hallo""#))
-    #expect(text(1, "en", most: 110).contains("…"))
+    expect(text(0, "en"), is: #"{"aps":{"alert":{"title":"Hi you","body":"Everything must go"},"# + rest("c"))
+    expect(text(0, "de"), is: #"{"aps":{"alert":{"title":"Hi you","body":"Alles muss raus"},"# + rest("d"))
+    expect(text(1, "en"), is: #"{"aps":{"alert":{"body":"Everything must go"},"# + rest("c"))
+    expect(text(1, "de").hasPrefix(#"{"aps":{"alert":{"#) && text(1, "de").contains(#""title":"Hallo""#))
+    expect(text(1, "en", most: 110).contains("…"))
   }
 
   @Test func objectOfTheJobIsMergedOverThatOfItsTemplate() throws {
@@ -192,10 +193,10 @@ struct CommonMessageTests {
       #"{"name":"t","version":1,"message":{"body":"B"},"apns":{"pushType":"alert","payload":{"a":1,"b":1}}}"#
     let job = bytes(["template": template, "apns": #"{"priority":5,"payload":{"b":null}}"#])
     let message = try CampaignJob.parse(job, .any([APNsService()])).message
-    #expect(String(decoding: message.payload, as: UTF8.self) == #"{"aps":{"alert":{"body":"B"}},"a":1}"#)
-    #expect(message.priority == 5)
+    expect(String(decoding: message.payload, as: UTF8.self), is: #"{"aps":{"alert":{"body":"B"}},"a":1}"#)
+    expect(message.priority, is: 5)
     let alone = try CampaignJob.forSingleDevice(job, token: "aa01", of: "", suffix: "1", for: APNsService())
-    #expect(try CampaignJob.parse(alone, .any([APNsService()])).message.payload == message.payload)
+    expect(try CampaignJob.parse(alone, .any([APNsService()])).message.payload, is: message.payload)
   }
 
   private func bytes(_ fields: [String: String]) -> [UInt8] {

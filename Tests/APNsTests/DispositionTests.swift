@@ -1,5 +1,6 @@
 import APNs
 import PushCore
+import TestKit
 import Testing
 
 @Suite("Disposition of an answer")
@@ -184,50 +185,52 @@ struct DispositionTests {
   @Test("each reason has its disposition", arguments: firstAttempt)
   func table(_ expected: Expectation) {
     let disposition = decide(expected.status, expected.reason)
-    #expect(disposition.target == expected.target)
-    #expect(disposition.token == expected.token)
-    #expect(disposition.effect == expected.effect)
-    #expect(disposition.countsAttempt == expected.countsAttempt)
+    expect(disposition.target, is: expected.target)
+    expect(disposition.token, is: expected.token)
+    expect(disposition.effect, is: expected.effect)
+    expect(disposition.countsAttempt, is: expected.countsAttempt)
   }
 
   @Test("the table has all reasons")
   func tableIsComplete() {
-    #expect(Set(Self.firstAttempt.map(\.reason)) == Set(Reason.allCases))
+    expect(Set(Self.firstAttempt.map(\.reason)), is: Set(Reason.allCases))
   }
 
   @Test("a 5xx with the reason of a 4xx harms neither the token nor the credential")
   func serverErrorsDecideByStatus() {
     for reason in Reason.allCases where reason != .shutdown {
       let disposition = decide(500, reason)
-      #expect(disposition == Disposition(.retry(afterMilliseconds: 5_000)))
+      expect(disposition, is: Disposition(.retry(afterMilliseconds: 5_000)))
     }
   }
 
   @Test("the first 5xx gets a quick retry, unless the breaker is open; later ones wait as long as Apple requires")
   func quickRetry() {
     let waits = (1...5).map { decide(503, .serviceUnavailable, attempt: $0).target }
-    #expect(
-      waits == [
+    expect(
+      waits,
+      is: [
         .retry(afterMilliseconds: 5_000), .retry(afterMilliseconds: 900_000), .retry(afterMilliseconds: 900_000),
         .retry(afterMilliseconds: 900_000), .finish(.failed),
       ])
-    #expect(decide(503, .serviceUnavailable, isBreakerOpen: true).target == .retry(afterMilliseconds: 900_000))
-    #expect(decide(503, .shutdown, isBreakerOpen: true).target == .resendNow)
+    expect(decide(503, .serviceUnavailable, isBreakerOpen: true).target, is: .retry(afterMilliseconds: 900_000))
+    expect(decide(503, .shutdown, isBreakerOpen: true).target, is: .resendNow)
     // If the retry time is already short, the first retry does not wait longer.
-    #expect(RetryPolicy(serverError: 100, jitter: 0).afterFirstServerError(chance: 0) == 100)
+    expect(RetryPolicy(serverError: 100, jitter: 0).afterFirstServerError(chance: 0), is: 100)
   }
 
   @Test("only a 410 prunes")
   func onlyGoneStatusPrunes() {
-    #expect(decide(400, .unregistered).token == .quarantine)
-    #expect(decide(400, .expiredToken).token == .quarantine)
+    expect(decide(400, .unregistered).token, is: .quarantine)
+    expect(decide(400, .expiredToken).token, is: .quarantine)
   }
 
   @Test("the wait after a 429 doubles with each attempt, and after the last attempt the push fails")
   func tooManyRequestsDoubles() {
     let waits = (1...5).map { decide(429, .tooManyRequests, attempt: $0).target }
-    #expect(
-      waits == [
+    expect(
+      waits,
+      is: [
         .retry(afterMilliseconds: 2_000), .retry(afterMilliseconds: 4_000), .retry(afterMilliseconds: 8_000),
         .retry(afterMilliseconds: 16_000), .finish(.failed),
       ])
@@ -235,72 +238,72 @@ struct DispositionTests {
 
   @Test("a longer Retry-After replaces the wait, up to an hour")
   func retryAfter() {
-    #expect(decide(429, .tooManyRequests, retryAfter: 30).target == .retry(afterMilliseconds: 30_000))
-    #expect(decide(503, .serviceUnavailable, retryAfter: 30).target == .retry(afterMilliseconds: 30_000))
-    #expect(decide(503, .serviceUnavailable, attempt: 2, retryAfter: 30).target == .retry(afterMilliseconds: 900_000))
-    #expect(decide(503, .serviceUnavailable, retryAfter: 65_000).target == .retry(afterMilliseconds: 3_600_000))
+    expect(decide(429, .tooManyRequests, retryAfter: 30).target, is: .retry(afterMilliseconds: 30_000))
+    expect(decide(503, .serviceUnavailable, retryAfter: 30).target, is: .retry(afterMilliseconds: 30_000))
+    expect(decide(503, .serviceUnavailable, attempt: 2, retryAfter: 30).target, is: .retry(afterMilliseconds: 900_000))
+    expect(decide(503, .serviceUnavailable, retryAfter: 65_000).target, is: .retry(afterMilliseconds: 3_600_000))
   }
 
   @Test("retries get the configured jitter, and no wait exceeds the maximum")
   func jitter() {
-    #expect(decide(503, .serviceUnavailable, jitter: 1).target == .retry(afterMilliseconds: 5_500))
-    #expect(decide(503, .serviceUnavailable, attempt: 2, jitter: 0.5).target == .retry(afterMilliseconds: 945_000))
-    #expect(decide(429, .tooManyRequests, jitter: 1).target == .retry(afterMilliseconds: 2_200))
+    expect(decide(503, .serviceUnavailable, jitter: 1).target, is: .retry(afterMilliseconds: 5_500))
+    expect(decide(503, .serviceUnavailable, attempt: 2, jitter: 0.5).target, is: .retry(afterMilliseconds: 945_000))
+    expect(decide(429, .tooManyRequests, jitter: 1).target, is: .retry(afterMilliseconds: 2_200))
     var policy = RetryPolicy(serverError: 60_000, tooManyRequests: 2_000, longest: 60_000, jitter: 0.25)
     // At the cap the retries are also spread over time.
-    #expect(policy.afterServerError(chance: 0) == 48_000)
-    #expect(policy.afterServerError(chance: 1) == 60_000)
-    #expect(policy.afterTooManyRequests(attempt: 20, chance: 1) == 60_000)
+    expect(policy.afterServerError(chance: 0), is: 48_000)
+    expect(policy.afterServerError(chance: 1), is: 60_000)
+    expect(policy.afterTooManyRequests(attempt: 20, chance: 1), is: 60_000)
     // Never earlier than the requested time, unless that time is longer than the cap.
-    #expect(policy.afterServerError(asked: 59_000, chance: 0) == 59_000)
-    #expect(policy.afterTooManyRequests(attempt: 1, asked: 10_000, chance: 1) == 12_500)
-    #expect(policy.afterTooManyRequests(attempt: 1, asked: 90_000, chance: 0) == 60_000)
+    expect(policy.afterServerError(asked: 59_000, chance: 0), is: 59_000)
+    expect(policy.afterTooManyRequests(attempt: 1, asked: 10_000, chance: 1), is: 12_500)
+    expect(policy.afterTooManyRequests(attempt: 1, asked: 90_000, chance: 0), is: 60_000)
     policy.jitter = 0
-    #expect(policy.afterTooManyRequests(attempt: 3, chance: 1) == 8_000)
+    expect(policy.afterTooManyRequests(attempt: 3, chance: 1), is: 8_000)
   }
 
   @Test("after a refused connection or provider token, a push is resent immediately, but not without limit")
   func connectionFaults() {
-    #expect(decide(503, .shutdown, attempt: 2).target == .retry(afterMilliseconds: 900_000))
-    #expect(decide(400, .idleTimeout, attempt: 3).target == .retry(afterMilliseconds: 900_000))
+    expect(decide(503, .shutdown, attempt: 2).target, is: .retry(afterMilliseconds: 900_000))
+    expect(decide(400, .idleTimeout, attempt: 3).target, is: .retry(afterMilliseconds: 900_000))
     let second = decide(403, .expiredProviderToken, attempt: 2)
-    #expect(second.effect == .stopCredential(Reason.expiredProviderToken.code))
-    #expect(!second.countsAttempt)
+    expect(second.effect, is: .stopCredential(Reason.expiredProviderToken.code))
+    expect(!second.countsAttempt)
   }
 
   @Test("targets of a refused credential wait, whatever the number of their attempts")
   func heldTargets() {
     let held = decide(403, .invalidProviderToken, attempt: 99)
-    #expect(held.target == .retry(afterMilliseconds: 2_000))
-    #expect(!held.countsAttempt)
+    expect(held.target, is: .retry(afterMilliseconds: 2_000))
+    expect(!held.countsAttempt)
   }
 
   @Test("a push that was certainly not sent is sent again without counting an attempt")
   func notSent() {
-    #expect(decide(.notSent, attempt: 99) == Disposition(.resendNow, countsAttempt: false))
+    expect(decide(.notSent, attempt: 99), is: Disposition(.resendNow, countsAttempt: false))
     // Refused because of the connection's certificate: held after any number of attempts.
     let refused = Disposition.decide(
       PushAnswer(kind: .notSent, reason: Reason.badCertificate.code), attempt: 99, of: APNsService(),
       policy: Self.policy, ambiguity: .skip, jitter: 0
     )
-    #expect(
-      refused
-        == Disposition(
-          .retry(afterMilliseconds: 2_000), effect: .stopCredential(Reason.badCertificate.code), countsAttempt: false))
+    expect(
+      refused,
+      is: Disposition(
+        .retry(afterMilliseconds: 2_000), effect: .stopCredential(Reason.badCertificate.code), countsAttempt: false))
   }
 
   @Test("an ambiguous push is handled by the campaign's `ambiguity`; after the last attempt its outcome is unknown")
   func ambiguous() {
-    #expect(decide(.ambiguous, attempt: 1).target == .resendNow)
-    #expect(decide(.ambiguous, attempt: 2).target == .retry(afterMilliseconds: 2_000))
-    #expect(decide(.ambiguous, attempt: 5).target == .finish(.unknown))
-    #expect(decide(.ambiguous, attempt: 1, ambiguity: .skip).target == .finish(.unknown))
+    expect(decide(.ambiguous, attempt: 1).target, is: .resendNow)
+    expect(decide(.ambiguous, attempt: 2).target, is: .retry(afterMilliseconds: 2_000))
+    expect(decide(.ambiguous, attempt: 5).target, is: .finish(.unknown))
+    expect(decide(.ambiguous, attempt: 1, ambiguity: .skip).target, is: .finish(.unknown))
     for (ambiguity, target) in [(Ambiguity.resend, Disposition.Target.resendNow), (.skip, .finish(.unknown))] {
       let refused = Disposition.decide(
         PushAnswer(kind: .ambiguous, reason: Reason.badCertificate.code), attempt: 1, of: APNsService(),
         policy: Self.policy, ambiguity: ambiguity,
         jitter: 0)
-      #expect(refused == Disposition(target, effect: .stopCredential(Reason.badCertificate.code)))
+      expect(refused, is: Disposition(target, effect: .stopCredential(Reason.badCertificate.code)))
     }
   }
 }
@@ -309,19 +312,19 @@ struct DispositionTests {
 struct ReasonNameTests {
   @Test("every name is parsed to its reason", arguments: Reason.allCases.filter { !$0.name.isEmpty })
   func roundTrip(_ reason: Reason) {
-    #expect(Reason(name: reason.name) == reason)
+    expect(Reason(name: reason.name), is: reason)
   }
 
   @Test("other spellings of a reason are parsed to the documented reason")
   func variant() {
-    #expect(Reason(name: "Service Unavailable") == .serviceUnavailable)
-    #expect(Reason(name: "BadEnvironmentKeyInToken") == .badEnvironmentKeyIdInToken)
+    expect(Reason(name: "Service Unavailable"), is: .serviceUnavailable)
+    expect(Reason(name: "BadEnvironmentKeyInToken"), is: .badEnvironmentKeyIdInToken)
   }
 
   @Test("any other text is parsed to other, and no text to none")
   func others() {
-    #expect(Reason(name: "BadDeviceTokem") == .other)
-    #expect(Reason(name: "badDeviceToken") == .other)
-    #expect(Reason(name: "") == Reason.none)
+    expect(Reason(name: "BadDeviceTokem"), is: .other)
+    expect(Reason(name: "badDeviceToken"), is: .other)
+    expect(Reason(name: ""), is: Reason.none)
   }
 }

@@ -1,6 +1,7 @@
 @testable import APNs
 import PushCore
 import ServiceTools
+import TestKit
 import Testing
 
 /// Lint results of a file with more errors than a person can read.
@@ -9,11 +10,11 @@ struct LintBoundTests {
     let names = (0..<16_000).map { "\"alrt\($0)\":null" }.joined(separator: ",\n")
     let text = "{\"aps\":{\"alert\":\"hi\",\n\(names)}}"
     let lint = try APNsLint(Array(text.utf8)).result
-    #expect(lint.findings.count == PushLint.maximumFindings)
+    expect(lint.findings.count, is: PushLint.maximumFindings)
     // The first findings, each with its position.
     for finding in lint.findings {
       let position = try #require(finding.position)
-      #expect(position.line < 110 && (position.line == 1 || position.column == 1), "\(finding.path) \(position)")
+      expect(position.line < 110 && (position.line == 1 || position.column == 1), "\(finding.path) \(position)")
     }
   }
 
@@ -29,7 +30,7 @@ struct LintBoundTests {
       let job = "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"segment\":\"*\"},\(tail)}"
       #expect(throws: JobError.self) { try CampaignJob.parse(Array(job.utf8), .any([APNsService()])) }
       let lint = try APNsLint(Array(job.utf8)).result
-      #expect(lint.findings.count <= PushLint.maximumFindings && !lint.findings(.error).isEmpty)
+      expect(lint.findings.count <= PushLint.maximumFindings && !lint.findings(.error).isEmpty)
     }
   }
 
@@ -39,19 +40,19 @@ struct LintBoundTests {
     let job =
       "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"segment\":\"*\"},\"apns\":{\"payload\":{\"aps\":{\"badge\":1}}},\(names)}"
     let lint = try APNsLint(Array(job.utf8)).result
-    #expect(lint.kind == .job && lint.findings(.error).contains { $0.message == "unknown field" })
+    expect(lint.kind == .job && lint.findings(.error).contains { $0.message == "unknown field" })
   }
 
   @Test func tracesOfTheBinaryInterfaceShareTheBound() throws {
     let text = String(repeating: "gateway.push.apple.com 2195\n", count: 1000)
-    #expect(try APNsLint(Array(text.utf8)).result.findings.count == PushLint.maximumFindings)
+    expect(try APNsLint(Array(text.utf8)).result.findings.count, is: PushLint.maximumFindings)
   }
 
   @Test func positionsAreThoseOfTheText() {
     let bytes = Array("a\nbc\n\n\ndef".utf8)
     let lines = TextLines(bytes)
-    for offset in 0...bytes.count { #expect(lines.position(of: offset) == TextPosition(of: offset, in: bytes)) }
-    #expect(TextLines([]).position(of: 0) == TextPosition(of: 0, in: []))
+    for offset in 0...bytes.count { expect(lines.position(of: offset), is: TextPosition(of: offset, in: bytes)) }
+    expect(TextLines([]).position(of: 0), is: TextPosition(of: 0, in: []))
   }
 
   /// An error that occurs in every language is reported once, and other errors up to the bound.
@@ -61,7 +62,7 @@ struct LintBoundTests {
       "{\"id\":\"a\",\"app\":\"news\",\"audience\":{\"segment\":\"*\"},\"apns\":{\"payload\":{\"aps\":{\"alrt\":\"a\"}}},"
       + "\"localized\":{\(languages)}}"
     let lint = try APNsLint(Array(job.utf8)).result
-    #expect(lint.findings.count <= PushLint.maximumFindings)
-    #expect(lint.findings.count { $0.path.hasSuffix("alrt") } == 1)
+    expect(lint.findings.count <= PushLint.maximumFindings)
+    expect(lint.findings.count { $0.path.hasSuffix("alrt") }, is: 1)
   }
 }

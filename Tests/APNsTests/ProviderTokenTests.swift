@@ -1,6 +1,7 @@
 import PushCore
 import Synchronization
 import TLS
+import TestKit
 import Testing
 
 @testable import APNs
@@ -11,34 +12,34 @@ struct ProviderTokenTests {
   func grid() {
     for key in ["ABC123DEFG", "ZZZZZZZZZZ", "0000000001"] {
       let offset = ProviderTokenGrid.offset(of: key)
-      #expect((0..<1800).contains(offset))
+      expect((0..<1800).contains(offset))
       var changes = 0
       var last: Int64?
       for now in stride(from: Int64(1_800_000_000), to: 1_800_000_000 + 4 * 3600, by: 7) {
         let issuedAt = ProviderTokenGrid.issuedAt(now: now, keyID: key)
-        #expect((300..<2100).contains(now - issuedAt))
-        #expect((issuedAt - offset) % 1800 == 0)
+        expect((300..<2100).contains(now - issuedAt))
+        expect((issuedAt - offset) % 1800, is: 0)
         if let last, last != issuedAt {
-          #expect(issuedAt - last == 1800)
+          expect(issuedAt - last, is: 1800)
           changes += 1
         }
         last = issuedAt
       }
-      #expect(changes == 8)
+      expect(changes, is: 8)
     }
   }
 
   @Test("the grid is the formula of the design, to the second")
   func gridByHand() {
     // FNV-1a of "ABC123DEFG" modulo 1800, computed by another program.
-    #expect(ProviderTokenGrid.offset(of: "ABC123DEFG") == 969)
+    expect(ProviderTokenGrid.offset(of: "ABC123DEFG"), is: 969)
     let offset: Int64 = 969
-    #expect(ProviderTokenGrid.issuedAt(now: 1800 * 1000 + 300 + offset, keyID: "ABC123DEFG") == 1800 * 1000 + offset)
-    #expect(ProviderTokenGrid.issuedAt(now: 1800 * 1000 + 299 + offset, keyID: "ABC123DEFG") == 1800 * 999 + offset)
-    #expect(
-      ProviderTokenGrid.nextChange(after: 1800 * 1000 + 300 + offset, keyID: "ABC123DEFG") == 1800 * 1001 + 300 + offset
-    )
-    #expect(ProviderTokenGrid.issuedAt(now: 0, keyID: "ABC123DEFG") <= -300)
+    expect(ProviderTokenGrid.issuedAt(now: 1800 * 1000 + 300 + offset, keyID: "ABC123DEFG"), is: 1800 * 1000 + offset)
+    expect(ProviderTokenGrid.issuedAt(now: 1800 * 1000 + 299 + offset, keyID: "ABC123DEFG"), is: 1800 * 999 + offset)
+    expect(
+      ProviderTokenGrid.nextChange(after: 1800 * 1000 + 300 + offset, keyID: "ABC123DEFG"),
+      is: 1800 * 1001 + 300 + offset)
+    expect(ProviderTokenGrid.issuedAt(now: 0, keyID: "ABC123DEFG") <= -300)
   }
 
   @Test("two workers have the same claims at the same time, also with different clocks")
@@ -49,8 +50,8 @@ struct ProviderTokenTests {
       keyID: "ABC123DEFG", teamID: "DEF123GHIJ", key: key, clock: { 1_800_000_000 - 7200 })
     two.setOffset(7200)
     let tokens = try [#require(one.current()), #require(two.current())]
-    #expect(claims(tokens[0]) == claims(tokens[1]))
-    #expect(tokens[0].issuedAt == tokens[1].issuedAt)
+    expect(claims(tokens[0]), is: claims(tokens[1]))
+    expect(tokens[0].issuedAt, is: tokens[1].issuedAt)
   }
 
   @Test("header and claims have the form that Apple requires, signed with ES256")
@@ -59,11 +60,11 @@ struct ProviderTokenTests {
     let token = try ProviderToken(
       keyID: "ABC123DEFG", teamID: "DEF123GHIJ", issuedAt: 1_800_000_000, generation: 1, key: key)
     let parts = token.jwt.split(separator: ".")
-    #expect(parts.count == 3)
-    #expect(decode(parts[0]) == Array(#"{"alg":"ES256","kid":"ABC123DEFG"}"#.utf8))
-    #expect(decode(parts[1]) == Array(#"{"iss":"DEF123GHIJ","iat":1800000000}"#.utf8))
+    expect(parts.count, is: 3)
+    expect(decode(parts[0]), is: Array(#"{"alg":"ES256","kid":"ABC123DEFG"}"#.utf8))
+    expect(decode(parts[1]), is: Array(#"{"iss":"DEF123GHIJ","iat":1800000000}"#.utf8))
     let verifier = try ECPublicKey(pem: key.publicPEM)
-    #expect(verifier.verify(rawSignature: decode(parts[2]), of: Array("\(parts[0]).\(parts[1])".utf8)))
+    expect(verifier.verify(rawSignature: decode(parts[2]), of: Array("\(parts[0]).\(parts[1])".utf8)))
   }
 
   @Test("a token is used until the next step of the grid")
@@ -71,11 +72,11 @@ struct ProviderTokenTests {
     let clock = TestClock(1_800_000_000)
     let source = try self.source(clock)
     let first = try #require(source.current())
-    #expect(source.current() == first)
+    expect(source.current(), is: first)
     clock.advance(1800)
     let second = try #require(source.current())
-    #expect(second.issuedAt == first.issuedAt + 1800)
-    #expect(second.generation == first.generation + 1)
+    expect(second.issuedAt, is: first.issuedAt + 1800)
+    expect(second.generation, is: first.generation + 1)
   }
 
   @Test("after TooManyProviderTokenUpdates the token stays for 20 minutes, unless it expires before")
@@ -86,9 +87,9 @@ struct ProviderTokenTests {
     clock.set(ProviderTokenGrid.nextChange(after: clock.now, keyID: "ABC123DEFG") - 1)
     source.tooManyUpdates(generation: first.generation)
     clock.advance(1199)
-    #expect(source.current() == first)
+    expect(source.current(), is: first)
     clock.advance(1)
-    #expect(source.current() != first)
+    expect(source.current() != first)
   }
 
   @Test("after ExpiredProviderToken the clock is measured and one token minted off the grid; then the credential stops")
@@ -102,16 +103,16 @@ struct ProviderTokenTests {
     source.expired(generation: first.generation)
     await change.next()
     let second = try #require(source.current())
-    #expect(second.issuedAt == 1_800_005_000)
+    expect(second.issuedAt, is: 1_800_005_000)
     // An answer to the old token has no effect on the new one.
     source.expired(generation: first.generation)
-    #expect(source.current() == second)
+    expect(source.current(), is: second)
     source.expired(generation: second.generation)
-    #expect(source.current() == nil)
-    #expect(source.stopped == Reason.expiredProviderToken.code)
+    expect(source.current(), is: nil)
+    expect(source.stopped, is: Reason.expiredProviderToken.code)
     source.resume()
-    #expect(source.stopped == nil)
-    #expect(source.current() != nil)
+    expect(source.stopped, is: nil)
+    expect(source.current() != nil)
   }
 
   @Test("a token off the grid returns to it after half an hour, with at most one change in 20 minutes")
@@ -126,15 +127,15 @@ struct ProviderTokenTests {
     for _ in 0..<(3 * 3600 / 10) {
       clock.advance(10)
       let token = try #require(source.current())
-      #expect(clock.now - token.issuedAt < ProviderTokenSource.oldest)
+      expect(clock.now - token.issuedAt < ProviderTokenSource.oldest)
       if token != seen.last {
-        #expect(clock.now - changedAt >= 1200)
+        expect(clock.now - changedAt >= 1200)
         changedAt = clock.now
         seen.append(token)
       }
     }
-    #expect(seen.count == 6 || seen.count == 7)
-    #expect(seen.last?.issuedAt == ProviderTokenGrid.issuedAt(now: clock.now, keyID: "ABC123DEFG"))
+    expect(seen.count == 6 || seen.count == 7)
+    expect(seen.last?.issuedAt, is: ProviderTokenGrid.issuedAt(now: clock.now, keyID: "ABC123DEFG"))
   }
 
   @Test("ids that would break the JSON are refused")

@@ -1,6 +1,7 @@
 import APNsSimulator
 import PushCore
 import TLS
+import TestKit
 import Testing
 
 @testable import APNs
@@ -16,16 +17,16 @@ struct PushCertificateTests {
     let authority = try PushCertificateAuthority()
     let topics = ["com.example.news", "com.example.news.voip", "com.example.news.complication"]
     let both = try certificate(authority.issue(topic: topics[0], topics: topics))
-    #expect(both.topics == topics)
-    #expect(both.environments == [.sandbox, .production])
-    #expect(both.name == "Apple Push Services: com.example.news")
+    expect(both.topics, is: topics)
+    expect(both.environments, is: [.sandbox, .production])
+    expect(both.name, is: "Apple Push Services: com.example.news")
     let one = try certificate(authority.issue(topic: topics[0], environments: [.sandbox]))
-    #expect(one.topics == [topics[0]])
-    #expect(one.environments == [.sandbox])
-    #expect(one.covers(.sandbox))
-    #expect(!one.covers(.production))
+    expect(one.topics, is: [topics[0]])
+    expect(one.environments, is: [.sandbox])
+    expect(one.covers(.sandbox))
+    expect(!one.covers(.production))
     let silent = try certificate(authority.issue(topic: "com.apple.mgmt.External.1234", environments: []))
-    #expect(silent.covers(.production))
+    expect(silent.covers(.production))
   }
 
   @Test("the environment of an old certificate follows from its name")
@@ -36,7 +37,7 @@ struct PushCertificateTests {
       ("Apple Production IOS Push Services: a.b", [.production]), ("Apple Push Services: a.b", []),
       ("Pass Type ID: pass.a.b", []),
     ] {
-      #expect(try certificate(authority.issue(commonName: name, userID: "a.b")).environments == Set(environments))
+      expect(try certificate(authority.issue(commonName: name, userID: "a.b")).environments, is: Set(environments))
     }
   }
 
@@ -44,10 +45,10 @@ struct PushCertificateTests {
   func coverage() throws {
     let authority = try ClientCertificateAuthority()
     let news = try certificate(authority.issue(commonName: "x", userID: "com.example.news"))
-    #expect(news.covers(bundle: "com.example.news"))
-    #expect(!news.covers(bundle: "com.example.new"))
-    #expect(!news.covers(bundle: "com.example.news.beta"))
+    expect(news.covers(bundle: "com.example.news"))
+    expect(!news.covers(bundle: "com.example.new"))
+    expect(!news.covers(bundle: "com.example.news.beta"))
     let calls = try certificate(authority.issue(commonName: "VoIP Services: x", userID: "com.example.news.voip"))
-    #expect(calls.covers(bundle: "com.example.news"))
+    expect(calls.covers(bundle: "com.example.news"))
   }
 }

@@ -1,6 +1,7 @@
 @testable import APNs
 import PushCore
 import ServiceTools
+import TestKit
 import TestSupport
 import Testing
 
@@ -24,24 +25,25 @@ struct PushLintTests {
         "badge": 1
       }
       """)
-    #expect(lint.kind == .payload)
+    expect(lint.kind, is: .payload)
     let places = lint.findings.map {
       "\($0.position.map { "\($0.line):\($0.column)" } ?? "") \($0.rule.id) \($0.path)"
     }
-    #expect(
-      places == [
+    expect(
+      places,
+      is: [
         "3:29 aps-unknown aps.alert.titel", "3:43 localization-arguments aps.alert.loc-args",
         "4:5 aps-type aps.badge", "5:5 aps-unknown aps.bagde", "7:13 null k[1].n", "8:3 aps-beside badge",
       ])
-    #expect(lint.findings(.error).map(\.path) == ["aps.alert.titel", "aps.badge", "aps.bagde"])
+    expect(lint.findings(.error).map(\.path), is: ["aps.alert.titel", "aps.badge", "aps.bagde"])
   }
 
   @Test("a duplicate key is an error at any depth, with the position of the second one")
   func duplicates() throws {
     let lint = try lint(#"{"aps":{"alert":"a","alert":"b"},"k":[{"x":1,"x":2}]}"#)
-    #expect(lint.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.duplicateKey, .duplicateKey])
-    #expect(lint.findings.map(\.path) == ["aps.alert", "k[0].x"])
-    #expect(lint.findings.map { $0.position?.column } == [21, 46])
+    expect(lint.findings.compactMap { APNsRule(rawValue: $0.rule.id) }, is: [.duplicateKey, .duplicateKey])
+    expect(lint.findings.map(\.path), is: ["aps.alert", "k[0].x"])
+    expect(lint.findings.map { $0.position?.column }, is: [21, 46])
   }
 
   @Test("each variant of a job is checked, and equal variants get a warning")
@@ -52,14 +54,15 @@ struct PushLintTests {
        "variants":[{"name":"a"},{"name":"b","apns":{"payload":{"x":"\#(String(repeating: "x", count: 4100))"}}},
          {"name":"c","apns":{"payload":{"aps":{"bagde":1}}}},{"name":"d","weight":2,"apns":{"payload":{"aps":{"alert":"hi"}}}}]}
       """#)
-    #expect(lint.kind == .job && lint.variants?.description == "a 20 %, b 20 %, c 20 %, d 40 %")
-    #expect(
-      lint.findings.map { "\($0.rule.id) \($0.path)" } == [
+    expect(lint.kind == .job && lint.variants?.description == "a 20 %, b 20 %, c 20 %, d 40 %")
+    expect(
+      lint.findings.map { "\($0.rule.id) \($0.path)" },
+      is: [
         "payload-size variants[1].apns.payload", "aps-unknown variants[2].apns.payload.aps.bagde",
         "variant-same variants[3]",
       ], "\(lint.findings)")
-    #expect(lint.sizes.map(\.bytes) == [4129])
-    #expect(lint.findings.allSatisfy { $0.position != nil })
+    expect(lint.sizes.map(\.bytes), is: [4129])
+    expect(lint.findings.allSatisfy { $0.position != nil })
   }
 
   @Test("the push type follows from the keys, unless it is given")
@@ -71,24 +74,24 @@ struct PushLintTests {
     ]
     for (text, type) in cases {
       let lint = try lint(text)
-      #expect(lint.pushType == type.rawValue && lint.isInferred)
+      expect(lint.pushType == type.rawValue && lint.isInferred)
     }
     let given = try lint(#"{"aps":{"content-available":1}}"#, as: .alert)
-    #expect(given.pushType == "alert" && !given.isInferred)
-    #expect(given.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.alertSilent])
+    expect(given.pushType == "alert" && !given.isInferred)
+    expect(given.findings.compactMap { APNsRule(rawValue: $0.rule.id) }, is: [.alertSilent])
   }
 
   @Test("without a push type the size is compared with every limit, without blanks")
   func sizes() throws {
     let text = #"{ "aps" : {"alert":"\#(String(repeating: "é", count: 2100))"} }"#
     let inferred = try lint(text)
-    #expect(inferred.sizes.map(\.name) == PushType.allCases.map(\.rawValue) + ["broadcast"])
-    #expect(Set(inferred.sizes.map(\.bytes)) == [4220])
-    #expect(inferred.sizes.filter { $0.bytes <= $0.limit }.map(\.name) == ["voip", "broadcast"])
-    #expect(inferred.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.payloadSize])
+    expect(inferred.sizes.map(\.name), is: PushType.allCases.map(\.rawValue) + ["broadcast"])
+    expect(Set(inferred.sizes.map(\.bytes)), is: [4220])
+    expect(inferred.sizes.filter { $0.bytes <= $0.limit }.map(\.name), is: ["voip", "broadcast"])
+    expect(inferred.findings.compactMap { APNsRule(rawValue: $0.rule.id) }, is: [.payloadSize])
     let voip = try lint(text, as: .voip)
-    #expect(voip.sizes.map { "\($0.name) \($0.bytes) \($0.limit)" } == ["voip 4220 5120"])
-    #expect(voip.findings.isEmpty)
+    expect(voip.sizes.map { "\($0.name) \($0.bytes) \($0.limit)" }, is: ["voip 4220 5120"])
+    expect(voip.findings.isEmpty)
   }
 
   @Test("all mistakes of a job and of its payload are reported together")
@@ -98,21 +101,22 @@ struct PushLintTests {
        "apns": {"payload": {"aps": {"alert": "hi"}}, "pushType": "background", "priority": 10}}
       """
     let report = try lint(text)
-    #expect(report.kind == .job && report.pushType == "background")
-    #expect(
-      report.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [
+    expect(report.kind == .job && report.pushType == "background")
+    expect(
+      report.findings.compactMap { APNsRule(rawValue: $0.rule.id) },
+      is: [
         .job, .backgroundSilent, .backgroundVisible, .backgroundPriority,
       ])
-    #expect(report.findings.map { $0.position?.line } == [1, 2, 2, 2])
-    #expect(report.findings.first?.hint == "did you mean 'lane'?")
-    #expect(try lint(job(["payload": #"{"aps":{"alert":"a"}}"#])).findings == [])
+    expect(report.findings.map { $0.position?.line }, is: [1, 2, 2, 2])
+    expect(report.findings.first?.hint, is: "did you mean 'lane'?")
+    expect(try lint(job(["payload": #"{"aps":{"alert":"a"}}"#])).findings, is: [])
     // With apps, lint also checks the rules that depend on them.
     let apps = JobApps.known(["news": [APNsService(AppTraits(topic: "com.example.news.push-type.liveactivity"))]])
     let bytes = Array(job(["payload": #"{"aps":{"alert":"a"}}"#]).utf8)
-    #expect(
-      try APNsLint(bytes, apps: apps).result.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.topicSuffix])
-    #expect(
-      try APNsLint(bytes, apps: .known([:])).result.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.job])
+    expect(
+      try APNsLint(bytes, apps: apps).result.findings.compactMap { APNsRule(rawValue: $0.rule.id) }, is: [.topicSuffix])
+    expect(
+      try APNsLint(bytes, apps: .known([:])).result.findings.compactMap { APNsRule(rawValue: $0.rule.id) }, is: [.job])
   }
 
   @Test("the parts of an activity's data are added up")
@@ -121,20 +125,20 @@ struct PushLintTests {
     let lint = try lint(
       #"{"aps":{"timestamp":1,"event":"start","attributes-type":"A","attributes":\#(half),"content-state":\#(half),"alert":"a"}}"#
     )
-    #expect(lint.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.payloadSize, .activityData])
+    expect(lint.findings.compactMap { APNsRule(rawValue: $0.rule.id) }, is: [.payloadSize, .activityData])
   }
 
   @Test("text that is not JSON has its own error")
   func noJSON() {
     let error = #expect(throws: JSONSyntaxError.self) { try lint("{\"aps\":}") }
-    #expect(error?.column == 8)
+    expect(error?.column, is: 8)
     #expect(throws: JSONSyntaxError.self) { try lint("redis:\n  url: x\n") }
     #expect(throws: JSONSyntaxError.self) { try lint("") }
   }
 
   @Test("a payload must be a JSON object")
   func noObject() throws {
-    #expect(try lint("[1]").findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.apsType])
+    expect(try lint("[1]").findings.compactMap { APNsRule(rawValue: $0.rule.id) }, is: [.apsType])
   }
 
   // MARK: The binary interface
@@ -154,16 +158,16 @@ struct PushLintTests {
   @Test("a trace of the binary interface gets a finding with its replacement and date", arguments: legacy)
   func legacyTraces(line: String, says: String, hint: String) throws {
     let lint = try lint("a: b\n\(line)\n")
-    #expect(lint.kind == .legacy && lint.pushType == nil)
+    expect(lint.kind == .legacy && lint.pushType == nil)
     let finding = try #require(lint.findings.first { $0.message.contains(says) }, "\(lint.findings)")
-    #expect(finding.rule == PushRule(APNsRule.legacy) && finding.position?.line == 2)
-    #expect(finding.hint?.contains(hint) == true)
+    expect(finding.rule == PushRule(APNsRule.legacy) && finding.position?.line == 2)
+    expect(finding.hint?.contains(hint), is: true)
   }
 
   @Test("a trace of the binary interface is found in a JSON configuration too")
   func legacyJSON() throws {
     let lint = try lint(#"{"host":"gateway.push.apple.com","port":2195}"#)
-    #expect(lint.findings.compactMap { APNsRule(rawValue: $0.rule.id) } == [.legacy, .legacy])
+    expect(lint.findings.compactMap { APNsRule(rawValue: $0.rule.id) }, is: [.legacy, .legacy])
   }
 
   @Test(
@@ -177,7 +181,7 @@ struct PushLintTests {
   }
 
   @Test func textOfAPayloadIsNoTrace() throws {
-    #expect(try lint(#"{"aps":{"alert":"Our feedback service at port 2195"}}"#).findings == [])
+    expect(try lint(#"{"aps":{"alert":"Our feedback service at port 2195"}}"#).findings, is: [])
   }
 
   @Test func noMutilatedFileCrashesLint() throws {
@@ -201,11 +205,11 @@ struct PushLintTests {
       }
       for type in [nil, PushType.liveactivity, .background] {
         guard let lint = try? APNsLint(bytes, as: type, now: 0).result else { continue }
-        #expect(lint.findings.allSatisfy { $0.position != nil })
+        expect(lint.findings.allSatisfy { $0.position != nil })
         looked += 1
       }
     }
-    #expect(looked > 500)
+    expect(looked > 500)
   }
 
   @Test("a template is checked in every language, and its size is that of the largest")
@@ -216,13 +220,13 @@ struct PushLintTests {
         #"{"apns":{"payload":{"aps":{"alert":"Hi {{name}}"}}},"localized":{"de":{"apns":{"payload":{"aps":{"alert":"\#(long)"}}}},"fr":{}}}"#
           .utf8)
     ).result
-    #expect(lint.kind == .template && lint.pushType == "alert")
-    #expect(lint.findings.map(\.path) == ["localized.de"] && lint.findings.map(\.rule.id) == ["payload-size"])
-    #expect(lint.sizes.first?.bytes == 4100 + #"{"aps":{"alert":""}}"#.utf8.count)
+    expect(lint.kind == .template && lint.pushType == "alert")
+    expect(lint.findings.map(\.path) == ["localized.de"] && lint.findings.map(\.rule.id) == ["payload-size"])
+    expect(lint.sizes.first?.bytes, is: 4100 + #"{"aps":{"alert":""}}"#.utf8.count)
     let broken = try APNsLint(Array(#"{"apns":{"payload":{"aps":{"alert":"{{}}"}}},"trim":"apns.payload.aps"}"#.utf8))
       .result
-    #expect(broken.findings(.error).map(\.path) == ["apns.payload.aps.alert"])
+    expect(broken.findings(.error).map(\.path), is: ["apns.payload.aps.alert"])
     let job = try APNsLint(Array(#"{"id":"a","app":"n","audience":{"segment":"*"},"template":"x@1"}"#.utf8)).result
-    #expect(job.kind == .job && job.findings(.error).map(\.path) == ["template"])
+    expect(job.kind == .job && job.findings(.error).map(\.path) == ["template"])
   }
 }

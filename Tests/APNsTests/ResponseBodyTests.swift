@@ -1,4 +1,5 @@
 import PushCore
+import TestKit
 import Testing
 
 @testable import APNs
@@ -18,9 +19,9 @@ struct ResponseBodyTests {
       #"{"extra":null,"more":"a \" quote","reason":"Unregistered","timestamp":1700000000123,"x":true}"#,
     ] {
       let body = parse(text)
-      #expect(body.reason == Reason.unregistered, "\(text)")
-      #expect(body.timestamp == 1_700_000_000_123, "\(text)")
-      #expect(body.unknownReason == nil)
+      expect(body.reason, is: Reason.unregistered, "\(text)")
+      expect(body.timestamp, is: 1_700_000_000_123, "\(text)")
+      expect(body.unknownReason, is: nil)
     }
   }
 
@@ -34,28 +35,28 @@ struct ResponseBodyTests {
     ])
   func garbage(_ text: String) {
     let body = parse(text)
-    #expect(body == parse(""))
-    #expect(body.reason == Reason.none)
+    expect(body, is: parse(""))
+    expect(body.reason, is: Reason.none)
   }
 
   @Test("a reason is read even if the rest is cut off")
   func cutOff() {
-    #expect(parse(#"{"reason":"BadDeviceToken","text":"#).reason == Reason.badDeviceToken)
+    expect(parse(#"{"reason":"BadDeviceToken","text":"#).reason, is: Reason.badDeviceToken)
   }
 
   @Test("an unknown reason is kept, at most 64 bytes of printable text")
   func unknown() {
     let body = parse(#"{"reason":"SomethingNew"}"#)
-    #expect(body.reason == .other)
-    #expect(body.unknownReason == "SomethingNew")
-    #expect(parse("{\"reason\":\"\(String(repeating: "x", count: 500))\"}").unknownReason?.utf8.count == 64)
-    #expect(parse("{\"reason\":\"a\u{1b}[31mé\"}").unknownReason == "a?[31m??")
+    expect(body.reason, is: .other)
+    expect(body.unknownReason, is: "SomethingNew")
+    expect(parse("{\"reason\":\"\(String(repeating: "x", count: 500))\"}").unknownReason?.utf8.count, is: 64)
+    expect(parse("{\"reason\":\"a\u{1b}[31mé\"}").unknownReason, is: "a?[31m??")
   }
 
   @Test("a timestamp that is not a number of milliseconds is ignored")
   func timestamps() {
     for value in ["-1", "1.5", "1e9", "99999999999999999999999", "null", "\"1\""] {
-      #expect(parse("{\"reason\":\"Unregistered\",\"timestamp\":\(value)}").timestamp == 0)
+      expect(parse("{\"reason\":\"Unregistered\",\"timestamp\":\(value)}").timestamp, is: 0)
     }
   }
 
@@ -71,7 +72,7 @@ struct ResponseBodyTests {
       }
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
       let body = bytes.withUnsafeBytes { ResponseBody($0) }
-      #expect((body.reason == .other) == (body.unknownReason != nil))
+      expect(body.reason == .other, is: body.unknownReason != nil)
     }
   }
 }

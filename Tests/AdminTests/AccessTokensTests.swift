@@ -1,22 +1,23 @@
 import Admin
+import TestKit
 import Testing
 
 struct AccessTokensTests {
   @Test func tokenIsKnownByItsHashAndGoodForItsScopes() throws {
     let (one, two) = (AccessTokens.make(), AccessTokens.make())
-    #expect(one != two && one.hasPrefix("carillon_") && one.count == 73)
+    expect(one != two && one.hasPrefix("carillon_") && one.count == 73)
     let file =
       "# tokens\n\n" + AccessTokens.line(name: "backend", scopes: [.submit], token: one)
       + AccessTokens.line(name: "on-call", scopes: [.view, .operate], token: two)
-    #expect(!file.contains(one) && !file.contains(two))
+    expect(!file.contains(one) && !file.contains(two))
     let tokens = try AccessTokens(parsing: file)
     let holder = try #require(tokens.holder(of: one))
-    #expect(holder.name == "backend" && holder.may(.submit) && !holder.may(.view) && !holder.may(.admin))
-    #expect(tokens.holder(of: two)?.scopes == [.view, .operate])
+    expect(holder.name == "backend" && holder.may(.submit) && !holder.may(.view) && !holder.may(.admin))
+    expect(tokens.holder(of: two)?.scopes, is: [.view, .operate])
     for wrong in ["", one + "x", String(one.dropLast()), one.uppercased(), "backend"] {
-      #expect(tokens.holder(of: wrong) == nil)
+      expect(tokens.holder(of: wrong), is: nil)
     }
-    #expect(AccessTokens.Holder(name: "a", scopes: [.admin]).may(.operate))
+    expect(AccessTokens.Holder(name: "a", scopes: [.admin]).may(.operate))
   }
 
   @Test(arguments: [
@@ -32,6 +33,6 @@ struct AccessTokensTests {
   ])
   func wrongLineIsNamed(text: String, message: String) {
     let error = #expect(throws: AccessTokens.FileError.self) { try AccessTokens(parsing: text) }
-    #expect(error?.description.hasPrefix(message) == true, "\(error?.description ?? "")")
+    expect(error?.description.hasPrefix(message), is: true, "\(error?.description ?? "")")
   }
 }

@@ -1,6 +1,7 @@
 import Admin
 import Dispatch
 import Synchronization
+import TestKit
 import TestSupport
 import Testing
 
@@ -41,7 +42,7 @@ import Testing
       // More tasks than threads for tasks.
       await withTaskGroup(of: Int.self) { others in
         for number in 0..<64 { others.addTask { number } }
-        #expect(await others.reduce(0, +) == 2016)
+        expect(await others.reduce(0, +), is: 2016)
       }
       for block in blocks { block.release() }
       try await group.waitForAll()
@@ -67,7 +68,7 @@ import Testing
     await second.hasBegun()
     second.release()
     _ = try await (one, two)
-    #expect(log.all == ["other", "greedy", "greedy again"])
+    expect(log.all, is: ["other", "greedy", "greedy again"])
   }
 
   @Test("a request beyond the queue's limit is refused with Retry-After, and the queued ones are served")
@@ -86,17 +87,17 @@ import Testing
             try await pool.run(for: "greedy") { served.add("served") }
             return true
           } catch let problem as Problem {
-            #expect(problem.status == 503 && problem.headers["Retry-After"] == "5")
+            expect(problem.status == 503 && problem.headers["Retry-After"] == "5")
             return false
           }
         }
       }
       // The pool refuses twelve of twenty requests; no other request returns before the release.
-      for _ in 0..<12 { #expect(try await group.next() == false) }
+      for _ in 0..<12 { expect(try await group.next(), is: false) }
       block.release()
-      while let isServed = try await group.next() { #expect(isServed) }
+      while let isServed = try await group.next() { expect(isServed) }
     }
-    #expect(served.all.count == 8)
+    expect(served.all.count, is: 8)
   }
 
   @Test("a request that exceeds the time limit is answered and cancelled; its thread is free after its end")
@@ -110,9 +111,9 @@ import Testing
         end.yield(Task.isCancelled)
       }
     }
-    #expect(problem?.status == 503 && problem?.detail.contains("took longer") == true)
+    expect(problem?.status == 503 && problem?.detail.contains("took longer") == true)
     block.release()
-    #expect(await ended.first { _ in true } == true)
+    expect(await ended.first { _ in true }, is: true)
     // The only thread of the pool becomes free again.
     try await poll(until: "the thread is free", every: .milliseconds(1)) { (try? await pool.run(for: "a", {})) != nil }
   }
@@ -136,8 +137,8 @@ import Testing
       await #expect(throws: CancellationError.self) { try await task.value }
     }
     block.release()
-    #expect(await ended.first { _ in true } == true)
+    expect(await ended.first { _ in true }, is: true)
     try await pool.run(for: "a") {}
-    #expect(log.all.isEmpty)
+    expect(log.all.isEmpty)
   }
 }

@@ -4,6 +4,7 @@ import Foundation
 import PushCore
 import CampaignStore
 @testable import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -59,9 +60,9 @@ struct MetricsTests {
       "carillon_window_used_targets 7",
       #"carillon_answer_duration_seconds_bucket{app="news+2",service="apns",engine="native",le="+Inf"} 0"#,
     ] {
-      #expect(lines.contains(Substring(line)), "\(line)")
+      expect(lines.contains(Substring(line)), "\(line)")
     }
-    #expect(lines.contains { $0.hasPrefix("process_resident_memory_bytes ") && !$0.hasSuffix(" 0") })
+    expect(lines.contains { $0.hasPrefix("process_resident_memory_bytes ") && !$0.hasSuffix(" 0") })
   }
 
   /// Prometheus keeps only the first sample of a series in a scrape. An app with several push services has a pool and a
@@ -69,7 +70,7 @@ struct MetricsTests {
   @Test func everySeriesHasOneSample() {
     let series = Self.text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map { $0.prefix { $0 != " " } }
     let repeated = Dictionary(grouping: series) { $0 }.filter { $0.value.count > 1 }.keys
-    #expect(repeated.isEmpty, "\(repeated)")
+    expect(repeated.isEmpty, "\(repeated)")
   }
 
   @Test("the page lists exactly the metrics that a worker exposes, with types and labels")
@@ -78,9 +79,9 @@ struct MetricsTests {
     let table = Self.rows(of: "## Worker metrics", in: page).union(Self.rows(of: "## Process metrics", in: page))
     // Metrics of Redis nodes are left out: other tests of this process decide whether there is a node.
     let isOfNode = { (family: Family) in family.name.hasPrefix("carillon_redis_") && family.name.hasSuffix("s_total") }
-    #expect(
-      table.filter { !isOfNode($0) }
-        == Self.families(of: Self.text).filter { !isOfNode($0) && !$0.name.hasPrefix("process_") })
+    expect(
+      table.filter { !isOfNode($0) },
+      is: Self.families(of: Self.text).filter { !isOfNode($0) && !$0.name.hasPrefix("process_") })
   }
 
   @Test("the page lists exactly the metrics of the fleet")
@@ -93,22 +94,22 @@ struct MetricsTests {
     let page = try String(contentsOf: Self.page, encoding: .utf8)
     // Metrics of Redis nodes are left out: this test has no node.
     let nodes = ["carillon_fleet_redis_memory_bytes", "carillon_fleet_redis_memory_limit_bytes"]
-    #expect(
-      Self.rows(of: "## Fleet metrics", in: page).filter { !nodes.contains($0.name) }
-        == Self.families(of: exposition.text).filter { !nodes.contains($0.name) })
+    expect(
+      Self.rows(of: "## Fleet metrics", in: page).filter { !nodes.contains($0.name) },
+      is: Self.families(of: exposition.text).filter { !nodes.contains($0.name) })
   }
 
   @Test func everyRangeOfAnswersHasItsBound() {
     for (index, bound) in AnswerTimes.bounds.enumerated() {
-      #expect(AnswerTimes.range(of: bound) == index && AnswerTimes.range(of: bound + 1) == index + 1)
+      expect(AnswerTimes.range(of: bound) == index && AnswerTimes.range(of: bound + 1) == index + 1)
     }
-    #expect(AnswerTimes.range(of: 0) == 0)
+    expect(AnswerTimes.range(of: 0), is: 0)
     var times = AnswerTimes()
     for time in [1, 7_000_000, 7_000_000, 40_000_000_000] { times.record(UInt64(time)) }
     var twice = times
     twice.add(times)
-    #expect(times.counts == [1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1] && times.sum == 40_014_000_001)
-    #expect(twice.counts.reduce(0, +) == 8)
+    expect(times.counts == [1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1] && times.sum == 40_014_000_001)
+    expect(twice.counts.reduce(0, +), is: 8)
   }
 
   /// A metric family, read from the page or from a scrape.

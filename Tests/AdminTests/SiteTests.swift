@@ -1,6 +1,7 @@
 @testable import Admin
 import Dispatch
 import HTTPServer
+import TestKit
 import Testing
 
 struct SiteTests {
@@ -36,24 +37,24 @@ struct SiteTests {
 
   @Test func scopeDecidesOnTheServer() async throws {
     let site = try site()
-    #expect(await ask(site, "GET", ["open"]) == (200, "open"))
-    #expect(await ask(site, "GET", ["things", "a"]).status == 401)
-    #expect(await ask(site, "GET", ["things", "a"], token: "carillon_0").status == 401)
-    #expect(await ask(site, "GET", ["things", "a b"], token: token) == (200, "a b 5"))
+    expect(await ask(site, "GET", ["open"]) == (200, "open"))
+    expect(await ask(site, "GET", ["things", "a"]).status, is: 401)
+    expect(await ask(site, "GET", ["things", "a"], token: "carillon_0").status, is: 401)
+    expect(await ask(site, "GET", ["things", "a b"], token: token) == (200, "a b 5"))
     let forbidden = await ask(site, "DELETE", ["things", "a"], token: token)
-    #expect(forbidden.status == 403 && forbidden.text.contains("lacks the scope operate"))
-    #expect(forbidden.text.contains(#""type":"about:blank""#) && forbidden.text.contains(#""code":"forbidden""#))
+    expect(forbidden.status == 403 && forbidden.text.contains("lacks the scope operate"))
+    expect(forbidden.text.contains(#""type":"about:blank""#) && forbidden.text.contains(#""code":"forbidden""#))
   }
 
   @Test func unknownPathMethodAndQueryHaveTheirOwnStatus() async throws {
     let site = try site()
-    #expect(await ask(site, "GET", ["nothing"]).status == 404)
-    #expect(await ask(site, "POST", ["open"]).status == 405)
-    #expect(await ask(site, "HEAD", ["open"]).status == 200)
+    expect(await ask(site, "GET", ["nothing"]).status, is: 404)
+    expect(await ask(site, "POST", ["open"]).status, is: 405)
+    expect(await ask(site, "HEAD", ["open"]).status, is: 200)
     for query in [[("limit", "0")], [("limit", "x")], [("lmit", "1")], [("limit", "1"), ("limit", "2")]] {
-      #expect(await ask(site, "GET", ["things", "a"], query: query, token: token).status == 400, "\(query)")
+      expect(await ask(site, "GET", ["things", "a"], query: query, token: token).status, is: 400, "\(query)")
     }
-    #expect(await ask(site, "GET", ["things", "a"], query: [("limit", "7")], token: token) == (200, "a 7"))
+    expect(await ask(site, "GET", ["things", "a"], query: [("limit", "7")], token: token) == (200, "a 7"))
   }
 
   /// Liveness names exactly the parts that have not answered within their deadline.
@@ -64,9 +65,9 @@ struct SiteTests {
       Liveness.Part("a quick call", within: .seconds(60)) { now - 30_000_000_000 },
       Liveness.Part("no call", within: .seconds(1)) { nil },
     ])
-    #expect(!liveness.isAlive)
+    expect(!liveness.isAlive)
     let site = Site([liveness.route], tokens: AccessTokens()) { Problem(500, "defect", "\($0)") }
-    #expect(await ask(site, "GET", ["livez"]) == (503, "no progress: a call for 30 s\n"))
+    expect(await ask(site, "GET", ["livez"]) == (503, "no progress: a call for 30 s\n"))
     // The probe needs no task.
     guard case .refuse = site.admit(HTTPRequest(method: "GET", path: ["livez"], query: [], headers: [])) else {
       throw CancellationError()
@@ -79,9 +80,9 @@ struct SiteTests {
     let liveness = Liveness([Liveness.Part("late", within: .zero, asking: { ask.yield($0) })])
     var answers = asked.makeAsyncIterator()
     let answer = try #require(await answers.next())
-    #expect(!liveness.isAlive)
+    expect(!liveness.isAlive)
     answer()
-    #expect(liveness.isAlive)
+    expect(liveness.isAlive)
     // The check asks the part again.
     _ = try #require(await answers.next())
   }
@@ -91,20 +92,20 @@ struct SiteTests {
     let site = try site()
     var last = (status: 0, text: "")
     for number in 0..<60 { last = await ask(site, "GET", ["things", "a"], token: "carillon_\(number)") }
-    #expect(last.status == 429)
-    #expect(await ask(site, "GET", ["things", "a"], token: token).status == 200)
+    expect(last.status, is: 429)
+    expect(await ask(site, "GET", ["things", "a"], token: token).status, is: 200)
   }
 
   @Test func oneTokenHasABoundedRate() async throws {
     let site = try site()
     var statuses: Set<Int> = []
     for _ in 0..<2000 { statuses.insert(await ask(site, "GET", ["things", "a"], token: token).status) }
-    #expect(statuses == [200, 429])
+    expect(statuses, is: [200, 429])
   }
 
   @Test func revokedTokenIsInvalidImmediately() async throws {
     let site = try site()
     site.replace(AccessTokens())
-    #expect(await ask(site, "GET", ["things", "a"], token: token).status == 401)
+    expect(await ask(site, "GET", ["things", "a"], token: token).status, is: 401)
   }
 }

@@ -2,6 +2,7 @@ import Admin
 @testable import CampaignStore
 import PushCore
 @testable import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -43,59 +44,60 @@ struct WantedWorkersTests {
 
   @Test func idleFleetNeedsNoWorkerAndADueCampaignNeedsOne() {
     var fleet = FleetSnapshot()
-    #expect(WantedWorkers(fleet).workers == 0)
+    expect(WantedWorkers(fleet).workers, is: 0)
     fleet.queues.intake.count = 3
-    #expect(WantedWorkers(fleet).workers == 1)
+    expect(WantedWorkers(fleet).workers, is: 1)
     fleet.queues.intake.count = 0
     fleet.at = 1_000_000
     fleet.queues.scheduled = FleetSnapshot.ScheduledWork(count: 1, next: fleet.at + 30_000)
-    #expect(WantedWorkers(fleet, seconds: 60).workers == 1)
-    #expect(WantedWorkers(fleet, seconds: 10).workers == 0)
+    expect(WantedWorkers(fleet, seconds: 60).workers, is: 1)
+    expect(WantedWorkers(fleet, seconds: 10).workers, is: 0)
   }
 
   @Test("the remaining work includes slices in progress; slices are as large as the finished ones")
   func wantedWorkersFollowRemainingTargets() throws {
     let wanted = WantedWorkers(try fleet(100, finished: 40, targets: 400_000))
-    #expect(wanted.remaining == 600_000 && wanted.workers == 2)
-    #expect(WantedWorkers(try fleet(100, finished: 39, targets: 390_000)).workers == 3)
-    #expect(WantedWorkers(try fleet(100, finished: 40, targets: 400_000), perSecond: 1000).workers == 10)
-    #expect(WantedWorkers(try fleet(100, finished: 40, targets: 400_000), seconds: 20).workers == 6)
+    expect(wanted.remaining == 600_000 && wanted.workers == 2)
+    expect(WantedWorkers(try fleet(100, finished: 39, targets: 390_000)).workers, is: 3)
+    expect(WantedWorkers(try fleet(100, finished: 40, targets: 400_000), perSecond: 1000).workers, is: 10)
+    expect(WantedWorkers(try fleet(100, finished: 40, targets: 400_000), seconds: 20).workers, is: 6)
     // No slice has ended yet, so the estimate is 10,000 targets a slice.
-    #expect(WantedWorkers(try fleet(90)).remaining == 900_000)
-    #expect(WantedWorkers(try fleet(100, finished: 100, targets: 400_000)).workers == 0)
+    expect(WantedWorkers(try fleet(90)).remaining, is: 900_000)
+    expect(WantedWorkers(try fleet(100, finished: 100, targets: 400_000)).workers, is: 0)
     for state in [CampaignState.paused, .scheduled, .cancelled] {
-      #expect(WantedWorkers(try fleet(90, state: state)).workers == 0)
+      expect(WantedWorkers(try fleet(90, state: state)).workers, is: 0)
     }
     var two = try fleet(90)
     two.running.campaigns += two.running.campaigns
-    #expect(WantedWorkers(two).workers == 6)
+    expect(WantedWorkers(two).workers, is: 6)
   }
 
   @Test("the number does not exceed the number of slices")
   func slices() throws {
     let wanted = WantedWorkers(try fleet(20, finished: 16, targets: 16_000_000))
-    #expect(wanted.workers == 4 && wanted.remaining == 4_000_000 && wanted.reason == "one worker per remaining slice")
+    expect(wanted.workers == 4 && wanted.remaining == 4_000_000 && wanted.reason == "one worker per remaining slice")
   }
 
   @Test("the number does not exceed what the rate can use, for each form of a rate")
   func rate() throws {
-    #expect(WantedWorkers(try fleet(180)).workers == 6)
-    #expect(WantedWorkers(try fleet(180, ["rate": "9999.5"])).workers == 2)
-    #expect(WantedWorkers(try fleet(180, ["rate": "0.5"])).workers == 1)
-    #expect(WantedWorkers(try fleet(180, ["rate": "1000000"])).workers == 6)
+    expect(WantedWorkers(try fleet(180)).workers, is: 6)
+    expect(WantedWorkers(try fleet(180, ["rate": "9999.5"])).workers, is: 2)
+    expect(WantedWorkers(try fleet(180, ["rate": "0.5"])).workers, is: 1)
+    expect(WantedWorkers(try fleet(180, ["rate": "1000000"])).workers, is: 6)
     // 1.8 million targets in two minutes are 15,000 a second, independent of the progress.
-    #expect(WantedWorkers(try fleet(180, ["spread": "120"])).workers == 3)
-    #expect(WantedWorkers(try fleet(180, finished: 90, targets: 900_000, ["spread": "120"])).workers == 3)
-    #expect(WantedWorkers(try fleet(180, ["spread": "7200"])).workers == 1)
+    expect(WantedWorkers(try fleet(180, ["spread": "120"])).workers, is: 3)
+    expect(WantedWorkers(try fleet(180, finished: 90, targets: 900_000, ["spread": "120"])).workers, is: 3)
+    expect(WantedWorkers(try fleet(180, ["spread": "7200"])).workers, is: 1)
     // Half a million targets in the remaining time.
     let now = 1_000_000_000
-    #expect(WantedWorkers(try fleet(50, ["finishBy": "\(now + 120_000)"])).workers == 1)
-    #expect(WantedWorkers(try fleet(100, finished: 50, targets: 500_000, ["finishBy": "\(now + 70_000)"])).workers == 2)
-    #expect(WantedWorkers(try fleet(180, ["finishBy": "\(now - 1)"])).workers == 6)
+    expect(WantedWorkers(try fleet(50, ["finishBy": "\(now + 120_000)"])).workers, is: 1)
+    expect(
+      WantedWorkers(try fleet(100, finished: 50, targets: 500_000, ["finishBy": "\(now + 70_000)"])).workers, is: 2)
+    expect(WantedWorkers(try fleet(180, ["finishBy": "\(now - 1)"])).workers, is: 6)
     // A campaign with a rate does not limit a campaign without one.
     var two = try fleet(180, ["rate": "100"])
     two.running.campaigns.append(try Self.campaign(180, 0, 0, .active, [:]))
-    #expect(WantedWorkers(two).workers == 7)
+    expect(WantedWorkers(two).workers, is: 7)
   }
 
   @Test("slices that wait for a retry need no worker until they are due")
@@ -103,17 +105,17 @@ struct WantedWorkersTests {
     var fleet = try fleet(180)
     fleet.queues.parked = FleetSnapshot.ScheduledWork(count: 120, next: fleet.at + 60_000)
     let wanted = WantedWorkers(fleet)
-    #expect(wanted.workers == 2 && wanted.remaining == 600_000)
+    expect(wanted.workers == 2 && wanted.remaining == 600_000)
     fleet.queues.parked.count = 178
-    #expect(WantedWorkers(fleet, perSecond: 10).workers == 2)
+    expect(WantedWorkers(fleet, perSecond: 10).workers, is: 2)
     fleet.queues.parked.count = 180
     let none = WantedWorkers(fleet)
-    #expect(none.workers == 1 && none.remaining == 0 && none.reason == "all remaining slices wait for retries")
+    expect(none.workers == 1 && none.remaining == 0 && none.reason == "all remaining slices wait for retries")
     fleet.queues.parked.next = fleet.at - 1
-    #expect(WantedWorkers(fleet).workers == 6)
+    expect(WantedWorkers(fleet).workers, is: 6)
     // Slices of paused campaigns are parked too.
     fleet.queues.parked = FleetSnapshot.ScheduledWork(count: 1000, next: fleet.at + 60_000)
-    #expect(WantedWorkers(fleet).workers == 1)
+    expect(WantedWorkers(fleet).workers, is: 1)
   }
 
   @Test("the number does not change while a push service does not work")
@@ -122,15 +124,15 @@ struct WantedWorkersTests {
       var fleet = try fleet(180)
       (fleet.presence.workers, fleet.presence.live) = ([Self.worker(health)], 2)
       let wanted = WantedWorkers(fleet)
-      #expect(wanted.workers == 2 && wanted.live == 2 && wanted.reason.contains("unchanged"), "\(health)")
+      expect(wanted.workers == 2 && wanted.live == 2 && wanted.reason.contains("unchanged"), "\(health)")
       fleet.presence.live = 9
-      #expect(WantedWorkers(fleet).workers == 9)
+      expect(WantedWorkers(fleet).workers, is: 9)
       // No worker is running, so the fleet needs new ones.
       fleet.presence.live = 0
-      #expect(WantedWorkers(fleet).workers == 6)
+      expect(WantedWorkers(fleet).workers, is: 6)
       // If nothing is left to send, an open breaker does not keep workers.
       (fleet.presence.live, fleet.running.campaigns) = (9, [])
-      #expect(WantedWorkers(fleet).workers == 0)
+      expect(WantedWorkers(fleet).workers, is: 0)
     }
     // Reports of dead workers don't count, and more workers can't repair a credential.
     for worker in [
@@ -138,7 +140,7 @@ struct WantedWorkersTests {
     ] {
       var fleet = try fleet(180)
       (fleet.presence.workers, fleet.presence.live) = ([worker], 2)
-      #expect(WantedWorkers(fleet).workers == 6)
+      expect(WantedWorkers(fleet).workers, is: 6)
     }
   }
 }

@@ -1,6 +1,7 @@
 import Admin
 import CampaignStore
 @testable import PushWorker
+import TestKit
 import Testing
 
 struct WorkerHealthTests {
@@ -25,17 +26,18 @@ struct WorkerHealthTests {
   }
 
   @Test func workerIsReadyWithoutObstacles() {
-    #expect(reasons(metrics()) == (true, []))
+    expect(reasons(metrics()) == (true, []))
   }
 
   @Test func eachObstacleIsReported() {
-    #expect(reasons(nil) == (false, ["the worker waits for its first connection to Redis"]))
-    #expect(reasons(nil, obstacle: "the store is held") == (false, ["the store is held"]))
-    #expect(
-      reasons(metrics(silence: 20_000_000_000))
-        == (false, ["Redis has accepted no heartbeat for 20 s: connection refused"]))
-    #expect(reasons(metrics(isStopping: true)) == (false, ["the worker is stopping and takes no new work"]))
-    #expect(reasons(metrics(isListed: false)) == (false, ["the worker is not in the list of workers yet"]))
+    expect(reasons(nil) == (false, ["the worker waits for its first connection to Redis"]))
+    expect(reasons(nil, obstacle: "the store is held") == (false, ["the store is held"]))
+    expect(
+      reasons(metrics(silence: 20_000_000_000)) == (
+        false, ["Redis has accepted no heartbeat for 20 s: connection refused"]
+      ))
+    expect(reasons(metrics(isStopping: true)) == (false, ["the worker is stopping and takes no new work"]))
+    expect(reasons(metrics(isListed: false)) == (false, ["the worker is not in the list of workers yet"]))
   }
 
   /// An app may have a credential for each push service.
@@ -45,14 +47,14 @@ struct WorkerHealthTests {
       .init(service: "fcm", state: .init(apps: ["news"], stopped: "the key was deleted")),
     ]
     let checks = WorkerHealth(metrics(credentials: credentials), obstacle: nil).checks.suffix(2)
-    #expect(checks.map(\.name) == ["credential news, sport (apns)", "credential news (fcm)"])
-    #expect(checks.map(\.reason) == [nil, "the key was deleted"])
+    expect(checks.map(\.name), is: ["credential news, sport (apns)", "credential news (fcm)"])
+    expect(checks.map(\.reason), is: [nil, "the key was deleted"])
   }
 
   @Test("a stopped credential is reported; if all have stopped, the worker is not ready")
   func credentials() {
-    #expect(reasons(metrics(stopped: ["refused", nil])) == (true, ["refused"]))
-    #expect(reasons(metrics(stopped: ["refused", "refused too"])) == (false, ["refused", "refused too"]))
-    #expect(reasons(metrics(isStoreLocked: true)).isReady)
+    expect(reasons(metrics(stopped: ["refused", nil])) == (true, ["refused"]))
+    expect(reasons(metrics(stopped: ["refused", "refused too"])) == (false, ["refused", "refused too"]))
+    expect(reasons(metrics(isStoreLocked: true)).isReady)
   }
 }

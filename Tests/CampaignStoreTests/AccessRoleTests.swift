@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import Foundation
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -22,7 +23,7 @@ struct AccessRoleTests {
     // Selectors are in brackets.
     let granted = Set(line.split { " ()".contains($0) }.filter { $0.hasPrefix("+") }).subtracting(common)
     let asked = Set(role.commands.map { Substring("+" + $0) }).subtracting(common)
-    #expect(granted == asked, "only granted: \(granted.subtracting(asked)), only asked: \(asked.subtracting(granted))")
+    expect(granted, is: asked, "only granted: \(granted.subtracting(asked)), only asked: \(asked.subtracting(granted))")
   }
 
   /// Compares the producer's rights, each with its keys, with the ACL file.
@@ -37,16 +38,16 @@ struct AccessRoleTests {
       let commands = words.filter { $0.hasPrefix("+") }.map { $0.dropFirst() }.joined(separator: " ")
       return "\(commands): " + words.compactMap { $0.split(separator: "}:").dropFirst().first }.joined(separator: " ")
     }
-    #expect(granted == AccessRole.ofProducer.map { "\($0.commands): \($0.keys.joined(separator: " "))" })
+    expect(granted, is: AccessRole.ofProducer.map { "\($0.commands): \($0.keys.joined(separator: " "))" })
   }
 
   @Test(arguments: Backend.allCases)
   func missingRightsAreFoundWithoutUsingThem(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    #expect(try await world.store.fleet.missingRights(of: .worker) == [])
+    expect(try await world.store.fleet.missingRights(of: .worker), is: [])
     let latencies = try await world.store.fleet.serverLatencies(rounds: 3) { Int(Date().timeIntervalSince1970 * 1000) }
-    #expect(latencies.count == 1 && latencies[0].roundTrips.count == 3 && abs(latencies[0].clockAhead) < 60_000)
-    #expect(try await world.store.fleet.openSlots() == [])
-    #expect(try await world.store.repair.quickCheck(pause: .zero).findings.isEmpty)
+    expect(latencies.count == 1 && latencies[0].roundTrips.count == 3 && abs(latencies[0].clockAhead) < 60_000)
+    expect(try await world.store.fleet.openSlots(), is: [])
+    expect(try await world.store.repair.quickCheck(pause: .zero).findings.isEmpty)
   }
 }

@@ -4,6 +4,7 @@ import FCM
 import Foundation
 import PushCore
 import Redis
+import TestKit
 import Testing
 
 /// Formats of the data in Redis, byte for byte. `Formats/` has a sample of every version so far. A change of a format
@@ -13,9 +14,9 @@ struct FormatTests {
     var bytes: [UInt8] = []
     try Self.device.write(to: &bytes)
     let kinds = TokenKind.allCases.map { "\($0.rawValue) \($0.code)" }
-    try expect([Self.hex(bytes)] + kinds, "device-record", Int(DeviceRecord.version))
-    #expect(bytes.withUnsafeBytes(DeviceRecord.all) == [Self.device])
-    #expect(TokenKind.allCases.allSatisfy { TokenKind(code: $0.code) == $0 })
+    try expectSample([Self.hex(bytes)] + kinds, "device-record", Int(DeviceRecord.version))
+    expect(bytes.withUnsafeBytes(DeviceRecord.all), is: [Self.device])
+    expect(TokenKind.allCases.allSatisfy { TokenKind(code: $0.code) == $0 })
   }
 
   /// Targets and ledger share one version, which covers the codes of outcomes. Codes of reasons have no version.
@@ -34,7 +35,7 @@ struct FormatTests {
     let erased: [[UInt8]] = [[0, 0, 0, 0], [0x80, 0, 0, 0, 0, 2] + personal[12..<14]]
     var chunk = TargetChunk(first: 0, capacity: erased.count)
     erased.flatMap { $0 }.withUnsafeBytes { chunk.append(page: $0) }
-    #expect(chunk.count == erased.count && chunk.places.indices.allSatisfy(chunk.isErased))
+    expect(chunk.count == erased.count && chunk.places.indices.allSatisfy(chunk.isErased))
     var record: [UInt8] = []
     LedgerRecord(
       state: .terminal(.rejected), attempt: 3, history: AttemptHistory(counted: 1, isAmbiguous: true), status: 400,
@@ -43,7 +44,7 @@ struct FormatTests {
     ).write(to: &record)
     let outcomes = Outcome.allCases.map { "\($0.name) \($0.rawValue)" }
     let sizes = "\(TargetPage.size) targets a page"
-    try expect(
+    try expectSample(
       [sizes, Self.hex(target), Self.hex(personal)] + erased.map(Self.hex) + [Self.hex(record)] + outcomes,
       "slice",
       TargetPage.formatVersion)
@@ -59,17 +60,17 @@ struct FormatTests {
       .map { "\(service.name) \(service.reasonName(of: $0)) \($0.rawValue)" }
     let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Formats/reasons-\(name).txt")
     let known = try String(contentsOf: file, encoding: .utf8).split(separator: "\n").map(String.init)
-    #expect(Set(known).subtracting(named).isEmpty, "codes changed: restore them, they stand in ledgers")
-    #expect(Set(named).subtracting(known).isEmpty, "new codes: add them to \(file.lastPathComponent)")
+    expect(Set(known).subtracting(named).isEmpty, "codes changed: restore them, they stand in ledgers")
+    expect(Set(named).subtracting(known).isEmpty, "new codes: add them to \(file.lastPathComponent)")
   }
 
   /// All keys without a version of their own.
   @Test func storeIsThatOfItsVersion() async throws {
     var scene = try await FormatScene()
-    try expect(try await scene.play(), "store", CampaignStore.layoutVersion)
+    try expectSample(try await scene.play(), "store", CampaignStore.layoutVersion)
   }
 
-  private func expect(_ lines: [String], _ name: String, _ version: Int) throws {
+  private func expectSample(_ lines: [String], _ name: String, _ version: Int) throws {
     let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Formats/\(name)-\(version).txt")
     let sample = try #require(
       try? String(contentsOf: file, encoding: .utf8),
@@ -78,7 +79,7 @@ struct FormatTests {
     for (line, expected) in zip(lines, known) where line != expected {
       Issue.record("version \(version) of \(name) has changed, raise it: \(line), was \(expected)")
     }
-    #expect(lines.count == known.count, "version \(version) of \(name) has changed, raise it: \(lines)")
+    expect(lines.count, is: known.count, "version \(version) of \(name) has changed, raise it: \(lines)")
   }
 
   private static func hex(_ bytes: [UInt8]) -> String { String(decoding: Hex.encode(bytes), as: UTF8.self) }

@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -15,12 +16,12 @@ struct RepartitionTests {
     let world = try await TestStore(on: backend, partitions: 4)
     try await fill(world)
     let spread = try await world.store.repartition.lock(for: count)
-    #expect(spread == count)
+    expect(spread, is: count)
     let tally = try await world.store.repartition.change(to: count, spread: spread)
     let new = try await TestStore(opening: world)
-    #expect(new.keys.partitions == count)
-    #expect(tally.users == Self.users.count { Self.moves("u\($0)", from: 4, to: count) })
-    #expect(tally.tokens == Self.users.count { Self.moves(TestStore.text($0), from: 4, to: count) })
+    expect(new.keys.partitions, is: count)
+    expect(tally.users, is: Self.users.count { Self.moves("u\($0)", from: 4, to: count) })
+    expect(tally.tokens, is: Self.users.count { Self.moves(TestStore.text($0), from: 4, to: count) })
     try await expectAll(in: new)
   }
 
@@ -36,9 +37,9 @@ struct RepartitionTests {
         _ = try await store.repartition.change(to: count, spread: spread) { _, done in
           if !ends, done > passed { throw Interruption() }
         }
-        #expect(ends)
+        expect(ends)
       } catch is Interruption {
-        #expect(try await store.repartition.lockedPartitions() == count)
+        expect(try await store.repartition.lockedPartitions(), is: count)
       }
       if ends { try await expectAll(in: TestStore(opening: world), names: "after-\(count)") }
     }
@@ -75,16 +76,16 @@ struct RepartitionTests {
     }
     try await world.store.campaigns.control("paused", .pause)
     let spread = try await world.store.repartition.lock(for: 11)
-    #expect(try await world.store.repartition.change(to: 11, spread: spread).campaigns == 4)
+    expect(try await world.store.repartition.change(to: 11, spread: spread).campaigns, is: 4)
     let new = try await TestStore(opening: world)
     try await expectNoFindings(in: new)
     try await new.store.campaigns.control("paused", .resume)
     for (id, targets) in [("segment", 10), ("users", 3), ("tokens", 20), ("paused", 1)] {
       try await new.command("HSET", new.keys.campaign(id), "sendAt", 1)
-      #expect(try await new.store.queue.promote([id]) == [id])
+      expect(try await new.store.queue.promote([id]), is: [id])
       _ = try await new.workOff(#require(campaigns[id]))
       let record = try #require(try await new.store.campaigns.show(id))
-      #expect(record.state == .completed && record.counters.outcomes == [.accepted: targets], "\(id)")
+      expect(record.state == .completed && record.counters.outcomes == [.accepted: targets], "\(id)")
     }
   }
 
@@ -96,15 +97,15 @@ struct RepartitionTests {
     _ = try await world.store.repartition.change(to: 13, spread: spread)
     let store = try await TestStore(opening: world).store
     for number in 0..<20 {
-      #expect(try await store.results.results(ofUser: "u\(number)", in: "a").map(\.outcome) == [.accepted])
-      #expect(try await store.results.result(of: TestStore.deviceToken(number), "apns", in: "a")?.outcome == .accepted)
+      expect(try await store.results.results(ofUser: "u\(number)", in: "a").map(\.outcome), is: [.accepted])
+      expect(try await store.results.result(of: TestStore.deviceToken(number), "apns", in: "a")?.outcome, is: .accepted)
     }
     var count = 0
     try await store.results.forEachResult(of: "a") {
       count += $0.count
       return true
     }
-    #expect(count == 20)
+    expect(count, is: 20)
     try await expectNoFindings(in: TestStore(opening: world))
   }
 
@@ -122,18 +123,18 @@ struct RepartitionTests {
     let error = await #expect(throws: StoreError.self) {
       try await world.store.queue.activate(campaign, job: job, worker: "w")
     }
-    #expect(error?.code == .locked && error?.hint.contains("store repartition 4") == true)
-    #expect(try await world.command("LLEN", world.keys.intake(worker: "w")).integer == 1)
-    #expect(try await world.keyNames("{\(world.keys.namespace)*audience:*").isEmpty)
+    expect(error?.code == .locked && error?.hint.contains("store repartition 4") == true)
+    expect(try await world.command("LLEN", world.keys.intake(worker: "w")).integer, is: 1)
+    expect(try await world.keyNames("{\(world.keys.namespace)*audience:*").isEmpty)
     try await world.command("HSET", world.keys.campaign("later"), "sendAt", 1)
-    #expect(try await world.store.queue.promote(["later"]) == [])
+    expect(try await world.store.queue.promote(["later"]), is: [])
     try await world.store.campaigns.control("later", .pause)
-    #expect(try await world.store.campaigns.control("later", .resume) == .scheduled)
-    #expect(try await world.store.repartition.hasNoRunningCampaigns())
+    expect(try await world.store.campaigns.control("later", .resume), is: .scheduled)
+    expect(try await world.store.repartition.hasNoRunningCampaigns())
     _ = try await world.store.repartition.change(to: 4, spread: 4)
     let new = try await TestStore(opening: world)
-    #expect(try await new.store.queue.promote(["later"]) == ["later"])
-    #expect(try await new.store.queue.activate(campaign, job: job, worker: "w") == .new)
+    expect(try await new.store.queue.promote(["later"]), is: ["later"])
+    expect(try await new.store.queue.activate(campaign, job: job, worker: "w"), is: .new)
   }
 
   /// The worker was suspended for longer than the others waited for it.
@@ -146,10 +147,10 @@ struct RepartitionTests {
     let error = await #expect(throws: StoreError.self) {
       try await world.store.queue.activate(campaign, job: job, worker: "w")
     }
-    #expect(error?.code == .locked)
-    #expect(try await world.store.campaigns.syncControl([], worker: "w", applied: nil).lock == .outdated)
-    #expect(
-      try await TestStore(opening: world).store.campaigns.syncControl([], worker: "w", applied: nil).lock == .none)
+    expect(error?.code, is: .locked)
+    expect(try await world.store.campaigns.syncControl([], worker: "w", applied: nil).lock, is: .outdated)
+    expect(
+      try await TestStore(opening: world).store.campaigns.syncControl([], worker: "w", applied: nil).lock, is: .none)
   }
 
   @Test(arguments: Backend.allCases)
@@ -160,15 +161,15 @@ struct RepartitionTests {
     _ = try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.timeout)
     _ = try await world.store.repartition.lock(for: 2)
     var obstacles = try await world.store.repartition.obstacles(timeout: TestStore.timeout)
-    #expect(obstacles.campaigns == ["a (active)", "b (paused)"] && obstacles.campaignCount == 2)
-    #expect(obstacles.workers == ["w"])
+    expect(obstacles.campaigns == ["a (active)", "b (paused)"] && obstacles.campaignCount == 2)
+    expect(obstacles.workers, is: ["w"])
     for id in ["a", "b"] {
       try await world.store.campaigns.control(id, .cancel)
       try await world.command("SREM", world.keys.running, id)
     }
     try await world.store.fleet.removeWorker("w")
     obstacles = try await world.store.repartition.obstacles(timeout: TestStore.timeout)
-    #expect(obstacles.isEmpty)
+    expect(obstacles.isEmpty)
   }
 
   @Test(arguments: Backend.allCases)
@@ -177,11 +178,11 @@ struct RepartitionTests {
     _ = try await world.store.repartition.lock(for: 4)
     try await world.store.open(creating: false, acceptingLocked: true)
     let error = await #expect(throws: StoreError.self) { try await world.store.open(creating: true) }
-    #expect(error?.code == .locked)
+    expect(error?.code, is: .locked)
     let checkpoint = ImportCheckpoint(offset: 1, line: 1, rows: 1, skipped: 0, imported: 1, outdated: 0, evicted: 0)
     await #expect(throws: StoreError.self) { try await world.store.registry.save(checkpoint, of: "f") }
     // The progress of the import can still be read.
-    #expect(try await world.store.registry.importCheckpoint(of: "f") == checkpoint)
+    expect(try await world.store.registry.importCheckpoint(of: "f"), is: checkpoint)
   }
 
   // MARK: A store with data of every kind
@@ -214,14 +215,14 @@ struct RepartitionTests {
       let user = "u\(number)"
       let partition = Partition.of(user: user, count: world.keys.partitions)
       let record = try #require(try await world.store.registry.user(user), "\(names) \(user)")
-      #expect(record.attributes == Array("{\"n\":\(number)}".utf8))
-      #expect(record.devices.map(\.isQuarantined) == [Self.held.contains(number)])
+      expect(record.attributes, is: Array("{\"n\":\(number)}".utf8))
+      expect(record.devices.map(\.isQuarantined), is: [Self.held.contains(number)])
       let note = try await world.command("HGET", world.keys.quarantine(partition), TestStore.token(number))
-      #expect(note.string == (Self.held.contains(number) ? "note \(number)" : nil))
-      #expect(try await world.store.audiences.lists(of: user).segments == ["all"])
-      #expect(try await world.pressure(of: user)?.apps["news"]?.badge == number + 1)
+      expect(note.string, is: Self.held.contains(number) ? "note \(number)" : nil)
+      expect(try await world.store.audiences.lists(of: user).segments, is: ["all"])
+      expect(try await world.pressure(of: user)?.apps["news"]?.badge, is: number + 1)
     }
-    #expect(try await world.store.audiences.size(ofSegment: "all") == Self.users.count + 10)
+    expect(try await world.store.audiences.size(ofSegment: "all"), is: Self.users.count + 10)
     // Nothing is in two partitions, and no partition is beyond the last.
     var fields = 0
     for partition in 0..<70 {
@@ -233,24 +234,24 @@ struct RepartitionTests {
       }
       fields += try await world.command("SCARD", world.keys.users(partition)).integer ?? 0
     }
-    #expect(fields == 5 * Self.users.count)
-    #expect(try await world.store.repartition.lockedPartitions() == nil)
+    expect(fields, is: 5 * Self.users.count)
+    expect(try await world.store.repartition.lockedPartitions(), is: nil)
   }
 
   private func expectNoFindings(in world: TestStore) async throws {
     var findings: [StoreFinding] = []
     _ = try await world.store.repair.check(pause: .zero) { findings += $0 }
-    #expect(findings == [])
+    expect(findings, is: [])
   }
 
   private func expectUser(_ number: Int, in world: TestStore, devices: Int = 1) async throws {
     let user = try #require(try await world.store.registry.user("u\(number)"))
-    #expect(user.devices.count == devices)
-    #expect(user.devices.contains { $0.token == TestStore.token(number) })
-    #expect(
-      try await world.store.registry.owners(of: [TestStore.deviceToken(number)], TestStore.service) == ["u\(number)"])
+    expect(user.devices.count, is: devices)
+    expect(user.devices.contains { $0.token == TestStore.token(number) })
+    expect(
+      try await world.store.registry.owners(of: [TestStore.deviceToken(number)], TestStore.service), is: ["u\(number)"])
     let partition = Partition.of(user: "u\(number)", count: world.keys.partitions)
-    #expect(try await world.command("SISMEMBER", world.keys.users(partition), "u\(number)").integer == 1)
+    expect(try await world.command("SISMEMBER", world.keys.users(partition), "u\(number)").integer, is: 1)
   }
 
   private static func moves(_ name: String, from: Int, to: Int) -> Bool {

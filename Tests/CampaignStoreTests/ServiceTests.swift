@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import TestPushService
 import Testing
 
@@ -21,39 +22,39 @@ struct ServiceTests {
     let world = try await TestStore(on: backend, partitions: 4)
     let store = CampaignStore(redis: world.redis, keys: world.keys, services: Self.services)
     let tokens = try Self.tokens.map { try #require(Self.service.token($0)) }
-    #expect(tokens[0].bytes.count == DeviceToken.maximumLength)
+    expect(tokens[0].bytes.count, is: DeviceToken.maximumLength)
     try await store.registry.register(
       tokens.enumerated().map { number, token in
         var device = DeviceRecord(token: token.bytes, service: "text")
         device.registeredAt = 1000
         return DeviceRegistration(user: "u\(number)", device: device)
       } + [DeviceRegistration(user: "u0", device: TestStore.device(1))])
-    #expect(try await store.registry.owners(of: tokens, Self.service) == ["u0", "u1", "u2", "u3"])
+    expect(try await store.registry.owners(of: tokens, Self.service), is: ["u0", "u1", "u2", "u3"])
     for token in tokens {
       // Programs in other languages look for the token in the partition of the CRC16 of its text.
       let partition = Int(CRC16.of(Self.service.text(of: token))) % 4
-      #expect(try await world.command("HEXISTS", world.keys.owner(partition), token.bytes).integer == 1)
+      expect(try await world.command("HEXISTS", world.keys.owner(partition), token.bytes).integer, is: 1)
     }
     try await answer(store)
     for (number, text) in Self.tokens.enumerated() {
       let partition = Partition.of(user: "u\(number)", count: 4)
       let line = try await world.command("HGET", world.keys.results(partition, "a"), text).string
-      #expect(line == "unregistered 404 \(number == 2 ? "moved" : "GONE") 5000")
+      expect(line, is: "unregistered 404 \(number == 2 ? "moved" : "GONE") 5000")
     }
     var results: [String: String] = [:]
     try await store.results.forEachResult(of: "a") { page in
       for result in page { results[Self.service.text(of: try #require(result.token))] = result.reason }
       return true
     }
-    #expect(Set(results.keys) == Set(Self.tokens))
-    #expect(results[Self.tokens[0]] == "GONE" && results[Self.tokens[2]] == "moved")
+    expect(Set(results.keys), is: Set(Self.tokens))
+    expect(results[Self.tokens[0]] == "GONE" && results[Self.tokens[2]] == "moved")
     try await store.results.deliverFeedback(from: 0..<4)
-    #expect(try await store.registry.owners(of: tokens, Self.service) == [nil, nil, nil, nil])
+    expect(try await store.registry.owners(of: tokens, Self.service), is: [nil, nil, nil, nil])
     let observed = try await world.command("LRANGE", world.keys.feedback, 0, -1).compactMap(\.string)
-    #expect(observed.count == 4)
-    for text in Self.tokens { #expect(observed.contains { $0.contains("\"token\":\"\(text)\"") }) }
+    expect(observed.count, is: 4)
+    for text in Self.tokens { expect(observed.contains { $0.contains("\"token\":\"\(text)\"") }) }
     // The APNs device of the same user was not a target.
-    #expect(try await store.registry.user("u0")?.devices.map(\.service) == ["apns"])
+    expect(try await store.registry.user("u0")?.devices.map(\.service), is: ["apns"])
   }
 
   /// Sends to all users of the service. The service answers that each token is gone.
@@ -63,8 +64,8 @@ struct ServiceTests {
         separator: Array("web".utf8)))
     var campaign = try CampaignJob.parse(job, .any([APNsService()]))
     campaign.legs = [CampaignLeg(service: Self.service.name)]
-    #expect(try await store.queue.activate(campaign, job: job, worker: "w", narrowed: true) == .new)
-    #expect(try await store.campaigns.find("a")?.service == "text")
+    expect(try await store.queue.activate(campaign, job: job, worker: "w", narrowed: true), is: .new)
+    expect(try await store.campaigns.find("a")?.service, is: "text")
     let filter = DeviceFilter(
       service: Self.service.name, kind: Self.service.tokenKind(for: campaign), app: "web", environment: "")
     while let slice = try await store.slices.dequeueSlice(worker: "w") {
@@ -93,7 +94,7 @@ struct ServiceTests {
     let error = await #expect(throws: StoreError.self) {
       try await world.store.registry.register([DeviceRegistration(user: "x", device: device)])
     }
-    #expect(error?.code == .mismatch && error?.message.contains("'text'") == true)
+    expect(error?.code == .mismatch && error?.message.contains("'text'") == true)
   }
 
   @Test(arguments: Backend.allCases)
@@ -107,10 +108,10 @@ struct ServiceTests {
       await #expect(throws: StoreError.self) { try await world.claimed("a") },
       await #expect(throws: StoreError.self) { try await world.store.results.forEachResult(of: "a") { _ in true } },
     ] {
-      #expect(refused?.code == .mismatch)
-      #expect(refused?.hint.contains("the version of Carillon that sealed it") == true)
+      expect(refused?.code, is: .mismatch)
+      expect(refused?.hint.contains("the version of Carillon that sealed it"), is: true)
     }
-    #expect(try await world.slice("a").text == before)
+    expect(try await world.slice("a").text, is: before)
   }
 
   @Test(arguments: Backend.allCases)
@@ -119,13 +120,13 @@ struct ServiceTests {
     var device = TestStore.device(1)
     device.attributes = ["key": String(repeating: "x", count: 65_000)]
     let fits = device
-    #expect(try await world.store.registry.register([DeviceRegistration(user: "x", device: fits)]) == [true])
-    #expect(try await world.store.registry.user("x")?.devices == [fits])
+    expect(try await world.store.registry.register([DeviceRegistration(user: "x", device: fits)]), is: [true])
+    expect(try await world.store.registry.user("x")?.devices, is: [fits])
     device.attributes["more"] = String(repeating: "x", count: 1000)
     let tooLong = device
     let error = await #expect(throws: StoreError.self) {
       try await world.store.registry.register([DeviceRegistration(user: "x", device: tooLong)])
     }
-    #expect(error?.code == .invalid)
+    expect(error?.code, is: .invalid)
   }
 }

@@ -3,6 +3,7 @@ import CampaignStore
 import Foundation
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -30,7 +31,7 @@ struct StoreCostMeasurement {
     }
     let job = TestStore.job("a", audience: #"{"segment":"*"}"#)
     let campaign = try CampaignJob.parse(job, .any([APNsService()]))
-    #expect(try await store.queue.activate(campaign, job: job, worker: "w") == .new)
+    expect(try await store.queue.activate(campaign, job: job, worker: "w"), is: .new)
     var ledgers: [(SliceLedger, Int)] = []
     try await measure("expand", count, client) {
       while let slice = try await store.slices.dequeueSlice(worker: "w") {
@@ -41,7 +42,7 @@ struct StoreCostMeasurement {
         ledgers.append((ledger, targets.count))
       }
     }
-    #expect(ledgers.map(\.1).reduce(0, +) == count)
+    expect(ledgers.map(\.1).reduce(0, +), is: count)
     try await measure("read", count, client) {
       for (ledger, targets) in ledgers {
         for first in stride(from: 0, to: targets, by: 512) { _ = try await ledger.targets(from: first, count: 512) }
@@ -62,7 +63,7 @@ struct StoreCostMeasurement {
       }
     }
     let record = try #require(try await store.campaigns.show("a"))
-    #expect(record.counters.outcomes.values.reduce(0, +) == count)
+    expect(record.counters.outcomes.values.reduce(0, +), is: count)
     await client.close()
     await server.stop()
   }

@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -22,27 +23,27 @@ struct BenchTests {
     let output = try await ChildProcess.run(
       Self.program, ["--json", "--only", parts.joined(separator: ","), "--output", folder.path("out")] + Self.tiny,
       environment: ["TMPDIR": folder.path("")])
-    #expect(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
+    expect(output.exit, is: .status(0), "\(output.standardOutput)\(output.standardError)")
     let lines = try JSONObject.all(in: output.standardOutput)
-    #expect(lines.first?.text("event") == "settings")
+    expect(lines.first?.text("event"), is: "settings")
     let figures = lines.filter { $0.text("event") == "figure" }
     let keys = Set(figures.compactMap { $0.text("key") })
     // The libcurl loop is not compiled here.
     let bounded = BenchTargets.bounds.keys.filter { parts.contains(String($0.prefix { $0 != "." })) }
-    #expect(Set(bounded).subtracting(keys) == ["engine.curl/loop"])
-    #expect(figures.count == keys.count && figures.allSatisfy { $0.names.contains("value") })
-    #expect(
+    expect(Set(bounded).subtracting(keys), is: ["engine.curl/loop"])
+    expect(figures.count == keys.count && figures.allSatisfy { $0.names.contains("value") })
+    expect(
       Set(figures.filter { $0.text("verdict") != nil }.compactMap { $0.text("key") }).isSubset(
         of: BenchTargets.bounds.keys))
     let held = try #require(figures.first { $0.text("key") == "claims.4.held" })
-    #expect(held.number("value") == 0)
+    expect(held.number("value"), is: 0)
 
-    #expect(try String(contentsOfFile: folder.path("out/bench.ndjson"), encoding: .utf8) == output.standardOutput)
+    expect(try String(contentsOfFile: folder.path("out/bench.ndjson"), encoding: .utf8), is: output.standardOutput)
     for plot in TestForm.isLong ? ["throughput.svg", "cost.svg"] : [] {
-      #expect(try String(contentsOfFile: folder.path("out/" + plot), encoding: .utf8).contains("<polyline"))
+      expect(try String(contentsOfFile: folder.path("out/" + plot), encoding: .utf8).contains("<polyline"))
     }
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("")) == ["out"])
-    #expect(try Self.processes(of: folder) == [])
+    expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("")), is: ["out"])
+    expect(try Self.processes(of: folder), is: [])
   }
 
   @Test func leavesNothingWhenInterrupted() async throws {
@@ -52,12 +53,12 @@ struct BenchTests {
       environment: ["TMPDIR": folder.path("")])
     // At this line the benchmark has started a Redis, a simulator and a worker.
     _ = try #require(await bench.errorLine(containing: "single:"))
-    #expect(try !Self.processes(of: folder).isEmpty)
+    expect(try !Self.processes(of: folder).isEmpty)
     bench.send(signal: SIGINT)
-    #expect(await bench.waitForExit() == .status(1))
-    #expect(await bench.errorLine(containing: "interrupted") != nil)
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("")) == [])
-    #expect(try Self.processes(of: folder) == [])
+    expect(await bench.waitForExit(), is: .status(1))
+    expect(await bench.errorLine(containing: "interrupted") != nil)
+    expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("")), is: [])
+    expect(try Self.processes(of: folder), is: [])
   }
 
   @Test func failedPartIsReportedAndTheOthersRun() async throws {
@@ -65,10 +66,10 @@ struct BenchTests {
     let output = try await ChildProcess.run(
       Self.program, ["--only", "engine,claims", "--curl-loop", "/bin/false"] + Self.tiny,
       environment: ["TMPDIR": folder.path("")])
-    #expect(output.exit == .status(1))
-    #expect(output.standardOutput.contains("not measured: engine: false ended with 1"))
-    #expect(output.standardOutput.contains("4 clients that claim"))
-    #expect(try Self.processes(of: folder) == [])
+    expect(output.exit, is: .status(1))
+    expect(output.standardOutput.contains("not measured: engine: false ended with 1"))
+    expect(output.standardOutput.contains("4 clients that claim"))
+    expect(try Self.processes(of: folder), is: [])
   }
 
   @Test(arguments: [
@@ -77,7 +78,7 @@ struct BenchTests {
   ])
   func invalidArgumentsAreUsageErrors(arguments: [String]) async throws {
     let output = try await ChildProcess.run(Self.program, arguments)
-    #expect(output.exit == .status(64))
+    expect(output.exit, is: .status(64))
   }
 
   /// Returns the ids of processes that have the folder's name in their arguments.

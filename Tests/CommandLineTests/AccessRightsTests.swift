@@ -1,11 +1,12 @@
 import Foundation
 import PushTransport
+import TestKit
 import TestSupport
 import Testing
 
 /// The users of `Config/redis.acl.example` on a Redis that has no other users. Each user can do exactly the work of its
 /// role.
-@Suite struct AccessRightsTests {
+struct AccessRightsTests {
   /// A world on a Redis with these users, and the means to run commands as each role.
   private struct Company {
     let server: RedisServer
@@ -40,7 +41,7 @@ import Testing
     @discardableResult
     func succeed(_ role: String, _ arguments: String..., input: String = "") async throws -> String {
       let output = try await run(role, arguments, input: input)
-      #expect(output.exit == .status(0), "\(role): \(arguments): \(output.standardError)")
+      expect(output.exit, is: .status(0), "\(role): \(arguments): \(output.standardError)")
       return output.standardOutput
     }
 
@@ -113,7 +114,7 @@ import Testing
     }
     let jobs = [CarillonWorld.job("b", audience: #"{"segment":"vip & !churned"}"#), #"{"id":"nonsense"}"#, "{}"]
     for job in jobs {
-      #expect(
+      expect(
         try await company.redis("carillon-producer", "PRODUCER_PASSWORD", ["lpush", "{carillon}:campaigns", job]) != "")
     }
     let later = ISO8601DateFormatter().string(from: .now + 86_400)
@@ -125,7 +126,7 @@ import Testing
     // A worker sends.
     try await company.succeed("worker", "worker", "--drain", "--name", "w1")
     let shown = try JSONObject(await company.succeed("reader", "campaign", "show", "a", "--json"))
-    #expect(shown.text("state") == "completed")
+    expect(shown.text("state"), is: "completed")
 
     // A reader can see everything.
     for words in [
@@ -136,22 +137,22 @@ import Testing
       let output = try await company.run("reader", words)
       // There are dead jobs and no worker, so `status` reports an alarm.
       let status: Int32 = words == ["status"] ? 1 : 0
-      #expect(output.exit == .status(status) && !output.standardOutput.isEmpty, "\(words): \(output.standardError)")
-      #expect(!output.standardOutput.contains("lacks a permission"), "\(words): \(output.standardOutput)")
+      expect(output.exit == .status(status) && !output.standardOutput.isEmpty, "\(words): \(output.standardError)")
+      expect(!output.standardOutput.contains("lacks a permission"), "\(words): \(output.standardOutput)")
     }
 
     // An administrator does everything else.
     let status = try await company.run("admin", ["status"])
-    #expect(status.exit == .status(1) && !status.standardOutput.contains("lacks a permission"))
+    expect(status.exit == .status(1) && !status.standardOutput.contains("lacks a permission"))
     try await company.succeed("admin", "campaign", "pause", "later")
     try await company.succeed("admin", "campaign", "resume", "later")
     try await company.succeed("admin", "campaign", "cancel", "later")
     let dead = try JSONObject.all(in: await company.succeed("admin", "dead", "list", "--json"))
-    #expect(dead.count == 2)
+    expect(dead.count, is: 2)
     for key in dead.compactMap({ $0.text("key") }) { try await company.succeed("admin", "dead", "drop", key) }
     let quarantined = try JSONObject.all(in: await company.succeed("admin", "quarantine", "list", "--json"))
     let bad = quarantined.compactMap { $0.text("token") }
-    #expect(bad.count == 4)
+    expect(bad.count, is: 4)
     try await company.succeed("admin", "quarantine", "release", bad[0])
     try await company.succeed("admin", "quarantine", "purge", "--campaign", "a")
     try await company.succeed("admin", "devices", "register", "--user", "u8", "--token", tokens[9], "--app", "news")
@@ -166,7 +167,7 @@ import Testing
     try await company.succeed("maintainer", "store", "check")
     try await company.damage()
     let left = try await company.run("maintainer", ["store", "check"])
-    #expect(left.exit == .status(1), "\(left.standardError)")
+    expect(left.exit, is: .status(1), "\(left.standardError)")
     try await company.succeed("maintainer", "store", "check", "--repair")
     try await company.succeed("maintainer", "store", "check")
     try await company.succeed("admin", "campaign", "cancel", "held")
@@ -174,7 +175,7 @@ import Testing
     try await company.succeed("admin", "store", "repartition", "16", "--yes")
 
     // Redis refused no command at all, also at places where the program ignores a refusal.
-    #expect(try await company.operate("acl", "log") == "")
+    expect(try await company.operate("acl", "log"), is: "")
     await company.server.kill(SIGKILL)
   }
 
@@ -188,16 +189,16 @@ import Testing
       ("reader", ["worker", "--drain"], "the script"),
     ] {
       let output = try await company.run(role, words, input: CarillonWorld.job("b"))
-      #expect(output.exit == .status(65), "\(role): \(words)")
-      #expect(output.standardError.contains(says), "\(output.standardError)")
-      #expect(output.standardError.contains("ACL LOG") && output.standardError.contains("{carillon"))
+      expect(output.exit, is: .status(65), "\(role): \(words)")
+      expect(output.standardError.contains(says), "\(output.standardError)")
+      expect(output.standardError.contains("ACL LOG") && output.standardError.contains("{carillon"))
     }
     // A producer can't read attributes: it submits a job that uses an attribute, without the warning.
     let personal = CarillonWorld.job("p", content: #""apns":{"payload":{"aps":{"alert":"Hi {{name}}"}}}"#)
     try await company.succeed("producer", "campaign", "submit", "-", input: personal)
     // The default user has no rights; a password would not help.
     let nobody = try await CarillonCommand.run(["campaign", "list"], environment: company.world.environment)
-    #expect(nobody.exit == .status(65) && nobody.standardError.contains("NOAUTH"))
+    expect(nobody.exit == .status(65) && nobody.standardError.contains("NOAUTH"))
     await company.server.kill(SIGKILL)
   }
 
@@ -211,7 +212,7 @@ import Testing
       environment["CARILLON_REDIS_USER"] = "carillon-" + role
       environment["CARILLON_REDIS_PASSWORD_FILE"] = company.world.folder.path(role)
       let output = try await CarillonCommand.run(arguments, environment: environment, input: input)
-      #expect(output.exit == .status(0), "\(role): \(arguments): \(output.standardError)")
+      expect(output.exit, is: .status(0), "\(role): \(arguments): \(output.standardError)")
     }
     let rows = (0..<20).map { "u\($0),\(TwoServiceWorld.android)\($0),shop,fcm\n" }.joined()
     let file = try scene.world.folder.write("android.csv", "user,token,app,service\n" + rows)
@@ -225,8 +226,8 @@ import Testing
     try await succeed("reader", "results", "show", "two", "--token", "\(TwoServiceWorld.android)1")
     try await succeed("reader", "campaign", "list")
     try await succeed("maintainer", "store", "check", "--repair")
-    #expect(try await company.operate("exists", "{carillon}:quota:fcm:simulator-project") == "1")
-    #expect(try await company.operate("acl", "log") == "")
+    expect(try await company.operate("exists", "{carillon}:quota:fcm:simulator-project"), is: "1")
+    expect(try await company.operate("acl", "log"), is: "")
     await scene.end()
     await company.server.kill(SIGKILL)
   }
@@ -236,8 +237,8 @@ import Testing
     let job = CarillonWorld.job("a")
     try await company.succeed("admin", "segment", "add", "vip", "u1")
     let submitted = try await company.run("producer", ["campaign", "submit", "--replicas", "1", "-"], input: job)
-    #expect(submitted.standardError.contains("0 of 1 replicas"), "\(submitted.standardError)")
-    #expect(try await company.operate("acl", "log") == "")
+    expect(submitted.standardError.contains("0 of 1 replicas"), "\(submitted.standardError)")
+    expect(try await company.operate("acl", "log"), is: "")
     await company.server.kill(SIGKILL)
   }
 
@@ -258,8 +259,8 @@ import Testing
     environment["CARILLON_REDIS_PASSWORD_FILE"] = company.world.folder.path("admin")
     environment["CARILLON_FAULT_STEP"] = "12"
     let killed = try await CarillonCommand.run(["users", "erase", "victim", "--yes"], environment: environment)
-    #expect(killed.exit == .signal(SIGKILL))
-    #expect(try await company.operate("hlen", "{carillon}:erasing") == "1")
+    expect(killed.exit, is: .signal(SIGKILL))
+    expect(try await company.operate("hlen", "{carillon}:erasing"), is: "1")
     environment["CARILLON_REDIS_USER"] = "carillon-worker"
     environment["CARILLON_REDIS_PASSWORD_FILE"] = company.world.folder.path("worker")
     environment["CARILLON_FAULT_STEP"] = nil
@@ -270,10 +271,10 @@ import Testing
       if try await company.operate("hlen", "{carillon}:erasing") != "1" { return true }
       return try await company.operate("acl", "log") != ""
     }
-    #expect(try await company.operate("acl", "log") == "")
-    #expect(try await company.operate("xlen", "{carillon}:events") == "0")
-    #expect(try await company.operate("xlen", "{carillon}:dead") == "0")
-    #expect(await worker.terminate() == .status(0))
+    expect(try await company.operate("acl", "log"), is: "")
+    expect(try await company.operate("xlen", "{carillon}:events"), is: "0")
+    expect(try await company.operate("xlen", "{carillon}:dead"), is: "0")
+    expect(await worker.terminate(), is: .status(0))
     await company.server.kill(SIGKILL)
   }
 
@@ -322,15 +323,15 @@ import Testing
       let output = try await ChildProcess.run(
         "redis-cli", login + ["--no-auth-warning"], input: commands.joined(separator: "\n") + "\n")
       let answers = output.standardOutput.split(separator: "\n")
-      #expect(answers.count == commands.count, "\(role): \(answers)")
+      expect(answers.count, is: commands.count, "\(role): \(answers)")
       for (command, answer) in zip(commands, answers) {
-        #expect(answer.hasPrefix("NOPERM"), "\(role): \(command): \(answer)")
+        expect(answer.hasPrefix("NOPERM"), "\(role): \(command): \(answer)")
       }
     }
     for list in ["campaigns", "registrations", "receipts"] {
       let pushed = try await company.redis(
         "carillon-producer", "PRODUCER_PASSWORD", ["lpush", "{carillon}:\(list)", "{}"])
-      #expect(pushed == "1")
+      expect(pushed, is: "1")
     }
     await company.server.kill(SIGKILL)
   }

@@ -3,6 +3,7 @@ import CommandSupport
 import EventLoop
 import Foundation
 import HTTPServer
+import TestKit
 import TestSupport
 import Testing
 
@@ -54,7 +55,7 @@ struct AuditTests {
 
   @Test func everyCommandDeclaresItsEffect() {
     let undeclared = Self.commands().filter { !($0.type is any AuditedCommand.Type) }.map(\.name)
-    #expect(undeclared == [])
+    expect(undeclared, is: [])
   }
 
   @Test func everyChangingCommandLeavesAnEntry() async throws {
@@ -68,9 +69,9 @@ struct AuditTests {
       let before = try await Self.log(world).count
       let output = try await CarillonCommand.run(
         command.split(separator: " ").map(String.init) + arguments, environment: world.environment, input: input)
-      #expect(output.exit == .status(0), "\(command): \(output.standardError)")
+      expect(output.exit, is: .status(0), "\(command): \(output.standardError)")
       let entries = try await Self.log(world).dropFirst(before)
-      #expect(entries.count == 1 && entries.allSatisfy { $0.actor.hasPrefix("cli:") }, "\(command): \(entries)")
+      expect(entries.count == 1 && entries.allSatisfy { $0.actor.hasPrefix("cli:") }, "\(command): \(entries)")
       seen[command, default: []].formUnion(entries.compactMap { AuditAction(rawValue: $0.action) })
     }
     var declared: [String: Set<AuditAction>] = [:]
@@ -78,8 +79,8 @@ struct AuditTests {
       guard case .changes(let actions)? = (type as? any AuditedCommand.Type)?.effect else { continue }
       declared[name] = Set(actions)
     }
-    #expect(seen == declared)
-    #expect(Set(declared.values.joined()) == Set(AuditAction.allCases))
+    expect(seen, is: declared)
+    expect(Set(declared.values.joined()), is: Set(AuditAction.allCases))
   }
 
   /// Runs a worker that takes in the submitted jobs. The sweep then waits for workers, but the others are scheduled.
@@ -150,7 +151,7 @@ struct AuditTests {
     let api = API(configuration, try APIStore(configuration.redis, on: .init(label: "audit")), APIPools())
     for operation in api.operations {
       let changes = operation.method != "GET" && !Self.readers.contains(operation.name)
-      #expect((operation.effect != .reads) == changes, "\(operation.name)")
+      expect(operation.effect != .reads, is: changes, "\(operation.name)")
     }
     var seen: [String: Set<AuditAction>] = [:]
     for (name, parameters, body) in Self.requests {
@@ -169,14 +170,14 @@ struct AuditTests {
       let before = try await Self.log(world).count
       _ = try await operation.run(RouteCall(request: request, parameters: parameters, holder: holder))
       let entries = try await Self.log(world).dropFirst(before)
-      #expect(entries.count == 1 && entries.allSatisfy { $0.actor == holder.name }, "\(name): \(entries)")
+      expect(entries.count == 1 && entries.allSatisfy { $0.actor == holder.name }, "\(name): \(entries)")
       seen[name, default: []].formUnion(entries.compactMap { AuditAction(rawValue: $0.action) })
     }
     var declared: [String: Set<AuditAction>] = [:]
     for operation in api.operations {
       if case .changes(let actions) = operation.effect { declared[operation.name] = Set(actions) }
     }
-    #expect(seen == declared)
+    expect(seen, is: declared)
   }
 
   // MARK: The page
@@ -185,6 +186,6 @@ struct AuditTests {
     let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
       path: "../../deploy/operations/security.md")
     let page = try String(contentsOf: file, encoding: .utf8)
-    for action in AuditAction.allCases { #expect(page.contains("`\(action.rawValue)`"), "\(action.rawValue)") }
+    for action in AuditAction.allCases { expect(page.contains("`\(action.rawValue)`"), "\(action.rawValue)") }
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -74,9 +75,9 @@ struct BadInputTests {
   func jobIsRefusedAtSubmitAndNothingIsQueued(_ bad: Case) async throws {
     let world = try await CarillonWorld()
     let output = try await world.run("campaign", "submit", "-", input: bad.job)
-    #expect(output.exit == .status(65))
-    for part in bad.says { #expect(output.standardError.contains(part), "\(output.standardError)") }
-    #expect(try await world.server.command("LLEN", "{\(world.namespace)}:campaigns") == "0")
+    expect(output.exit, is: .status(65))
+    for part in bad.says { expect(output.standardError.contains(part), "\(output.standardError)") }
+    expect(try await world.server.command("LLEN", "{\(world.namespace)}:campaigns"), is: "0")
   }
 
   @Test func oversizedJobIsRefusedWithItsSize() async throws {
@@ -111,8 +112,8 @@ struct BadInputTests {
     world.environment["CARILLON_APPS_NEWS_APNS_TOKEN_KEY_FILE"] =
       try pem.map { try world.folder.writeSecret("key.p8", $0) } ?? "/nowhere.p8"
     let output = try await world.run("worker", "--drain")
-    #expect(output.exit == .status(65))
-    for part in says { #expect(output.standardError.contains(part), "\(output.standardError)") }
+    expect(output.exit, is: .status(65))
+    for part in says { expect(output.standardError.contains(part), "\(output.standardError)") }
   }
 
   @Test func workerDoesNotStartWithInvalidTrustRoots() async throws {
@@ -138,11 +139,11 @@ struct BadInputTests {
     let world = try await CarillonWorld(server: server)
     await server.stop()
     let output = try await CarillonCommand.run(command + ["--json"], environment: world.environment)
-    #expect(output.exit == .status(69))
+    expect(output.exit, is: .status(69))
     let error = try #require(try JSONObject(output.standardError).object("error"))
-    #expect(error.text("code") == "unreachable")
-    #expect(error.text("message")?.contains("127.0.0.1:\(server.port)") == true)
-    #expect(error.text("hint")?.contains("redis.url") == true)
+    expect(error.text("code"), is: "unreachable")
+    expect(error.text("message")?.contains("127.0.0.1:\(server.port)"), is: true)
+    expect(error.text("hint")?.contains("redis.url"), is: true)
   }
 
   @Test func evictingRedisIsRefused() async throws {
@@ -165,6 +166,6 @@ struct BadInputTests {
     world.environment["CARILLON_REDIS_URL"] = "redis://:secret@127.0.0.1:\(server.port)"
     let output = try await world.run("campaign", "list")
     output.expect(exit: 65, saying: "logging in was refused: WRONGPASS", "redis.passwordFile")
-    #expect(!output.standardError.contains("secret"))
+    expect(!output.standardError.contains("secret"))
   }
 }

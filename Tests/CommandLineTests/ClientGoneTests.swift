@@ -3,6 +3,7 @@ import Foundation
 import HTTPServer
 import PushCore
 import ServiceTools
+import TestKit
 import TestSupport
 import Testing
 
@@ -81,7 +82,7 @@ import Testing
         throw RefusedStore()
       }
     }
-    #expect(end == .cancelled)
+    expect(end, is: .cancelled)
   }
 
   /// The client disconnects while the estimate reads the templates of the job.
@@ -94,7 +95,7 @@ import Testing
     let end = try await ending { _, untilGone in
       _ = try await JobSubmission(job, resolved: await resolve(untilGone), Self.apps)
     }
-    #expect(end == .cancelled)
+    expect(end, is: .cancelled)
   }
 
   private struct RefusedStore: Error {}

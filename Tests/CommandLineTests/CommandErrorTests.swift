@@ -1,5 +1,6 @@
 import PushCore
 import ServiceTools
+import TestKit
 import TestSupport
 import Testing
 
@@ -9,11 +10,11 @@ import Testing
 struct CommandErrorTests {
   @Test func reportsForPeopleAndForMachines() {
     let error = CommandError(.input, "line 1\nis \"bad\"", hint: "repair it")
-    #expect(error.report(json: false) == "error: line 1\u{FFFD}is \"bad\"\n  hint: repair it\n")
-    #expect(
-      error.report(json: true)
-        == #"{"error":{"code":"input","message":"line 1\nis \"bad\"","hint":"repair it"}}"# + "\n")
-    #expect(CommandError(.failed, "no").report(json: true).contains(#""hint":null"#))
+    expect(error.report(json: false), is: "error: line 1\u{FFFD}is \"bad\"\n  hint: repair it\n")
+    expect(
+      error.report(json: true),
+      is: #"{"error":{"code":"input","message":"line 1\nis \"bad\"","hint":"repair it"}}"# + "\n")
+    expect(CommandError(.failed, "no").report(json: true).contains(#""hint":null"#))
   }
 
   @Test func everyKindHasTheExitStatusOfTheContract() {
@@ -21,17 +22,17 @@ struct CommandErrorTests {
       .notFound: 1, .failed: 1, .usage: 64, .input: 65, .configuration: 65, .conflict: 65, .unreachable: 69,
       .defect: 70,
     ]
-    for (code, status) in statuses { #expect(code.exitStatus == status) }
+    for (code, status) in statuses { expect(code.exitStatus, is: status) }
   }
 
   @Test func errorsOfTheModulesKeepTheirText() {
     let job = CommandError(JobError(field: "lane", message: "unknown value 'x'", hint: "known: urgent"))
-    #expect(job == CommandError(.input, "lane: unknown value 'x'", hint: "known: urgent"))
+    expect(job, is: CommandError(.input, "lane: unknown value 'x'", hint: "known: urgent"))
     struct UnexpectedError: Error {}
-    #expect(CommandError(UnexpectedError()).code == .defect)
+    expect(CommandError(UnexpectedError()).code, is: .defect)
     let configuration = ConfigurationError(key: "a", message: "is missing", origin: "x.yaml line 3", hint: "add it")
-    #expect(
-      CommandError(configuration) == CommandError(.configuration, "a: is missing, in x.yaml line 3", hint: "add it"))
+    expect(
+      CommandError(configuration), is: CommandError(.configuration, "a: is missing, in x.yaml line 3", hint: "add it"))
   }
 }
 
@@ -47,9 +48,9 @@ struct ExitStatusTests {
     ] as [([String], Int32, String)])
   func helpIsAResult(arguments: [String], status: Int32, says: String) async throws {
     let output = try await CarillonCommand.run(arguments)
-    #expect(output.exit == .status(status))
-    #expect(output.standardOutput.contains(says))
-    #expect(output.standardError.isEmpty)
+    expect(output.exit, is: .status(status))
+    expect(output.standardOutput.contains(says))
+    expect(output.standardError.isEmpty)
   }
 
   @Test(arguments: [
@@ -71,8 +72,8 @@ struct ExitStatusTests {
   ])
   func wrongArgumentsAreUsageErrors(arguments: [String], says: String) async throws {
     let output = try await CarillonCommand.run(arguments)
-    #expect(output.exit == .status(64))
-    #expect(output.standardError == says)
-    #expect(output.standardOutput.isEmpty)
+    expect(output.exit, is: .status(64))
+    expect(output.standardError, is: says)
+    expect(output.standardOutput.isEmpty)
   }
 }

@@ -4,6 +4,7 @@ import Foundation
 import PushCore
 import PushWorker
 import ServiceTools
+import TestKit
 import TestSupport
 import Testing
 
@@ -36,13 +37,14 @@ private func read(
 struct ConfigurationTests {
   @Test func fillsInTheDefaults() throws {
     let configuration = try read(yaml())
-    #expect(
-      configuration.redis
-        == .init(
-          url: "redis://127.0.0.1:6379/0", namespace: "carillon", partitions: nil, feedbackLength: 1_000_000,
-          devicesPerUser: 100))
-    #expect(
-      configuration.apps == [
+    expect(
+      configuration.redis,
+      is: .init(
+        url: "redis://127.0.0.1:6379/0", namespace: "carillon", partitions: nil, feedbackLength: 1_000_000,
+        devicesPerUser: 100))
+    expect(
+      configuration.apps,
+      is: [
         "news": .init(
           services: [
             CarillonConfiguration.AppService(
@@ -55,16 +57,16 @@ struct ConfigurationTests {
                   endpoint: nil, port: 443)))
           ])
       ])
-    #expect(
-      configuration.worker
-        == .init(
-          engine: .native, connections: 2, window: 1000, answerTimeout: .seconds(30), deadline: .seconds(20)))
-    #expect(
-      configuration.retry
-        == .init(
-          firstServerError: .seconds(5), serverError: .seconds(900), tooManyRequests: .seconds(2), attempts: 5,
-          longest: .seconds(3600), jitter: 0.1))
-    #expect(configuration.guard == .init(threshold: 0.1, pruneShare: 0.5, minimum: 200))
+    expect(
+      configuration.worker,
+      is: .init(
+        engine: .native, connections: 2, window: 1000, answerTimeout: .seconds(30), deadline: .seconds(20)))
+    expect(
+      configuration.retry,
+      is: .init(
+        firstServerError: .seconds(5), serverError: .seconds(900), tooManyRequests: .seconds(2), attempts: 5,
+        longest: .seconds(3600), jitter: 0.1))
+    expect(configuration.guard, is: .init(threshold: 0.1, pruneShare: 0.5, minimum: 200))
   }
 
   @Test func readsEveryKey() throws {
@@ -80,19 +82,19 @@ struct ConfigurationTests {
                 endpoint: https://127.0.0.1:2197
                 trustRoots: /tmp/ca.pem
           """))
-    #expect(configuration.apps["news"]?.apns?.environment == .sandbox)
-    #expect(configuration.apps["news"]?.apns?.endpoint == .init(host: "127.0.0.1", port: 2197))
-    #expect(configuration.apps["news"]?["apns"]?.trustRoots == "/tmp/ca.pem")
-    #expect(
-      configuration.worker
-        == .init(
-          engine: .curl, connections: 8, window: 500, answerTimeout: .seconds(5), deadline: .seconds(60)))
-    #expect(
-      configuration.retry
-        == .init(
-          firstServerError: .milliseconds(300), serverError: .seconds(2), tooManyRequests: .milliseconds(100),
-          attempts: 3, longest: .seconds(600), jitter: 0))
-    #expect(configuration.guard == .init(threshold: 0.2, pruneShare: 1, minimum: 10))
+    expect(configuration.apps["news"]?.apns?.environment, is: .sandbox)
+    expect(configuration.apps["news"]?.apns?.endpoint, is: .init(host: "127.0.0.1", port: 2197))
+    expect(configuration.apps["news"]?["apns"]?.trustRoots, is: "/tmp/ca.pem")
+    expect(
+      configuration.worker,
+      is: .init(
+        engine: .curl, connections: 8, window: 500, answerTimeout: .seconds(5), deadline: .seconds(60)))
+    expect(
+      configuration.retry,
+      is: .init(
+        firstServerError: .milliseconds(300), serverError: .seconds(2), tooManyRequests: .milliseconds(100),
+        attempts: 3, longest: .seconds(600), jitter: 0))
+    expect(configuration.guard, is: .init(threshold: 0.2, pruneShare: 1, minimum: 10))
   }
 
   @Test func anAppHasACertificateInsteadOfAToken() throws {
@@ -112,24 +114,25 @@ struct ConfigurationTests {
           backend: { healthURL: "http://10.0.0.5:8080/health", slowAfter: 500ms, leastShare: 0.25 }
       """)
     let app = try #require(configuration.apps["news"])
-    #expect(
-      app.apns?.credential
-        == .certificate(.init(file: "/etc/carillon/push.p12", passphraseFile: "/run/secrets/push.pass")))
-    #expect(app.apns?.port == 2197)
-    #expect(app["apns"]?.rate == 2500.5)
-    #expect(app.approvalAbove == 100_000)
-    #expect(
-      app.caps == [
+    expect(
+      app.apns?.credential,
+      is: .certificate(.init(file: "/etc/carillon/push.p12", passphraseFile: "/run/secrets/push.pass")))
+    expect(app.apns?.port, is: 2197)
+    expect(app["apns"]?.rate, is: 2500.5)
+    expect(app.approvalAbove, is: 100_000)
+    expect(
+      app.caps,
+      is: [
         FrequencyCap(category: "offers", most: 3, seconds: 7 * 86_400), FrequencyCap(most: 5, seconds: 86_400),
       ])
-    #expect(app.control == 0.02)
-    #expect(
-      app.backend
-        == AppBackend(
-          check: HealthCheck(url: "http://10.0.0.5:8080/health", slowAfter: 500, timeout: 5000), interval: 5000,
-          rate: 2500.5, leastShare: 0.25))
-    #expect(
-      app["apns"]?.proxy == .init(url: "http://proxy.example.com:3128", credentialsFile: "/etc/carillon/proxy.login"))
+    expect(app.control, is: 0.02)
+    expect(
+      app.backend,
+      is: AppBackend(
+        check: HealthCheck(url: "http://10.0.0.5:8080/health", slowAfter: 500, timeout: 5000), interval: 5000,
+        rate: 2500.5, leastShare: 0.25))
+    expect(
+      app["apns"]?.proxy, is: .init(url: "http://proxy.example.com:3128", credentialsFile: "/etc/carillon/proxy.login"))
   }
 
   /// Invalid files, and the parts of their errors: key and message, place, hint.
@@ -275,8 +278,8 @@ struct ConfigurationTests {
   func saysWhatIsWrongAndWhere(yaml: String, says: [String]) {
     let error = #expect(throws: ConfigurationError.self) { try read(yaml) }
     let text = (error?.description ?? "") + " " + (error?.hint ?? "")
-    for part in says { #expect(text.contains(part), "\(text)") }
-    #expect(!text.contains("secret"))
+    for part in says { expect(text.contains(part), "\(text)") }
+    expect(!text.contains("secret"))
   }
 
   @Test func theEnvironmentOverridesTheFile() throws {
@@ -287,11 +290,11 @@ struct ConfigurationTests {
         "CARILLON_APPS_NEWS_APNS_TOKEN_KEY_FILE": "keys/other.p8", "CARILLON_RETRY_TOO_MANY_REQUESTS": "5s",
         "CARILLON_APPS_NEWS_APNS_TRUST_ROOTS": "", "CARILLON_CONFIG": "x", "CARILLON_TEST_SEED": "1", "HOME": "/",
       ])
-    #expect(configuration.redis.url == "redis://elsewhere")
-    #expect(configuration.worker.window == 7)
-    #expect(configuration.apps["news"]?.apns?.credentialFiles == ["/etc/carillon/keys/other.p8"])
-    #expect(configuration.apps["news"]?["apns"]?.trustRoots == nil)
-    #expect(configuration.retry.tooManyRequests == .seconds(5))
+    expect(configuration.redis.url, is: "redis://elsewhere")
+    expect(configuration.worker.window, is: 7)
+    expect(configuration.apps["news"]?.apns?.credentialFiles, is: ["/etc/carillon/keys/other.p8"])
+    expect(configuration.apps["news"]?["apns"]?.trustRoots, is: nil)
+    expect(configuration.retry.tooManyRequests, is: .seconds(5))
   }
 
   @Test(arguments: [
@@ -304,7 +307,7 @@ struct ConfigurationTests {
   func aWrongVariableIsNamed(name: String, value: String, says: String) {
     let error = #expect(throws: ConfigurationError.self) { try read(yaml(), environment: [name: value]) }
     let text = (error?.description ?? "") + " " + (error?.hint ?? "")
-    #expect(text.contains(name) && text.contains(says), "\(text)")
+    expect(text.contains(name) && text.contains(says), "\(text)")
   }
 
   @Test func aVariableThatCouldMeanTwoAppsIsRefused() {
@@ -316,7 +319,7 @@ struct ConfigurationTests {
     let error = #expect(throws: ConfigurationError.self) {
       try read(text, environment: ["CARILLON_APPS_LATE_NEWS_APNS_TOPIC": "c"])
     }
-    #expect(error?.message.contains("can mean apps.late-news.apns.topic and apps.lateNews.apns.topic") == true)
+    expect(error?.message.contains("can mean apps.late-news.apns.topic and apps.lateNews.apns.topic"), is: true)
   }
 
   @Test(arguments: [
@@ -327,13 +330,13 @@ struct ConfigurationTests {
     (["apps", "news2go", "apns", "topic"], "CARILLON_APPS_NEWS2GO_APNS_TOPIC"),
   ])
   func variablesAreNamedAfterKeys(path: [String], name: String) {
-    #expect(EnvironmentOverlay.variable(of: path) == name)
+    expect(EnvironmentOverlay.variable(of: path), is: name)
   }
 
   @Test func everyKeyCanBeSetByTheEnvironmentAndIsDocumented() throws {
     let readme = try String(contentsOf: folder.appending(path: "README.md"), encoding: .utf8)
     for path in ConfigurationSchema(.all).paths(apps: ["NAME"], webhooks: ["NAME"]) {
-      #expect(readme.contains("| `\(path.joined(separator: "."))` |"), "\(path)")
+      expect(readme.contains("| `\(path.joined(separator: "."))` |"), "\(path)")
     }
     // No key accepts this value. The error names the key, which shows that the reader knows the key.
     // Names of files and users are checked only when they are used. `RedisAccessTests` reads `redis.tls` and
@@ -350,7 +353,7 @@ struct ConfigurationTests {
       let error = #expect(throws: ConfigurationError.self, "\(name)") {
         try read(yaml(app: "    fcm: { serviceAccountFile: account.json }"), environment: [name: "no {way}"])
       }
-      #expect(error?.key == path.joined(separator: "."))
+      expect(error?.key, is: path.joined(separator: "."))
     }
   }
 
@@ -367,13 +370,13 @@ struct ConfigurationTests {
     for name in ["carillon.yaml", "simulator.yaml"] {
       let file = folder.appending(path: name).path
       let configuration = try ConfigurationLoader(argument: file, environment: [:]).load()
-      #expect(configuration.apps["news"]?.apns?.topic == "com.example.news")
+      expect(configuration.apps["news"]?.apns?.topic, is: "com.example.news")
     }
     let full = folder.appending(path: "carillon.yaml").path
     let documented = try ConfigurationLoader(argument: full, environment: [:]).load()
-    #expect(documented.worker == (try read(yaml())).worker)
-    #expect(documented.retry == (try read(yaml())).retry)
-    #expect(documented.guard == (try read(yaml())).guard)
+    expect(documented.worker, is: (try read(yaml())).worker)
+    expect(documented.retry, is: (try read(yaml())).retry)
+    expect(documented.guard, is: (try read(yaml())).guard)
   }
 
   @Test func theFileIsFoundByArgumentThenEnvironment() throws {
@@ -381,13 +384,13 @@ struct ConfigurationTests {
     let first = try scratch.write("first.yaml", yaml("worker: { window: 1 }"))
     let second = try scratch.write("second.yaml", yaml("worker: { window: 2 }"))
     let environment = ["CARILLON_CONFIG": second]
-    #expect(try ConfigurationLoader(argument: first, environment: environment).load().worker.window == 1)
-    #expect(try ConfigurationLoader(argument: nil, environment: environment).load().worker.window == 2)
+    expect(try ConfigurationLoader(argument: first, environment: environment).load().worker.window, is: 1)
+    expect(try ConfigurationLoader(argument: nil, environment: environment).load().worker.window, is: 2)
     let missing = scratch.path("none.yaml")
     let error = #expect(throws: ConfigurationError.self) {
       try ConfigurationLoader(argument: missing, environment: [:]).load()
     }
-    #expect(error?.message.contains("none.yaml: No such file or directory") == true)
+    expect(error?.message.contains("none.yaml: No such file or directory"), is: true)
   }
 
   private var folder: URL {

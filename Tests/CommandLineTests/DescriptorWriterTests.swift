@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import TestKit
 import TestSupport
 import Testing
 
@@ -51,15 +52,15 @@ struct DescriptorWriterTests {
     // `write` returns although the pipe has no reader.
     for number in 0..<count { writer.write("\(number) \(text)\n") }
     let dropped = writer.dropped
-    #expect(dropped > 0 && dropped < count)
+    expect(dropped > 0 && dropped < count)
     let lines = pipe.lines { $0.hasPrefix("gap ") }
-    #expect(lines.last == "gap \(dropped)")
-    #expect(lines.dropLast().map { $0.split(separator: " ")[0] } == (0..<count - dropped).map { "\($0)" })
+    expect(lines.last, is: "gap \(dropped)")
+    expect(lines.dropLast().map { $0.split(separator: " ")[0] }, is: (0..<count - dropped).map { "\($0)" })
     // The writer works again and reports no further gap.
     writer.write("more\n")
     writer.flush(within: .seconds(20))
-    #expect(pipe.lines { $0 == "more" } == ["more"])
-    #expect(writer.dropped == dropped)
+    expect(pipe.lines { $0 == "more" }, is: ["more"])
+    expect(writer.dropped, is: dropped)
   }
 
   /// A full disk that has room again later: the writer reports the lost lines once.
@@ -68,11 +69,11 @@ struct DescriptorWriterTests {
     let writer = writer(file)
     for _ in 0..<3 { writer.write("lost\n") }
     writer.flush(within: .seconds(20))
-    #expect(writer.dropped == 3)
+    expect(writer.dropped, is: 3)
     // dup2(2): the descriptor's number now refers to the pipe.
-    #expect(dup2(pipe.writer, file) == file)
+    expect(dup2(pipe.writer, file), is: file)
     writer.write("here\n")
-    #expect(pipe.lines { $0.hasPrefix("gap ") } == ["here", "gap 3"])
+    expect(pipe.lines { $0.hasPrefix("gap ") }, is: ["here", "gap 3"])
   }
 
   @Test func closedPipeLosesLinesAndNothingElse() throws {
@@ -82,19 +83,19 @@ struct DescriptorWriterTests {
     close(pipe.reader)
     for _ in 0..<3 { writer.write("lost\n") }
     writer.flush(within: .seconds(20))
-    #expect(writer.dropped == 3)
+    expect(writer.dropped, is: 3)
   }
 
   /// Processes share the open file description, and another process has made it non-blocking.
   @Test func nonBlockingDescriptorLosesNoLine() throws {
     let pipe = try Pipe()
-    #expect(fcntl(pipe.writer, F_SETFL, O_NONBLOCK) == 0)
+    expect(fcntl(pipe.writer, F_SETFL, O_NONBLOCK), is: 0)
     let writer = writer(pipe.writer)
     let text = String(repeating: "x", count: 990)
     for number in 0..<50 { writer.write("\(number) \(text)\n") }
     writer.write("last\n")
     let lines = pipe.lines { $0 == "last" }
-    #expect(lines.count == 51 && writer.dropped == 0)
+    expect(lines.count == 51 && writer.dropped == 0)
   }
 
   /// A process that ends does not wait for a reader that never reads.
@@ -103,6 +104,6 @@ struct DescriptorWriterTests {
     let writer = writer(pipe.writer)
     for _ in 0..<10 { writer.write(String(repeating: "x", count: 999) + "\n") }
     writer.flush(within: .milliseconds(1))
-    #expect(writer.dropped == 0)
+    expect(writer.dropped, is: 0)
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import PushTransport
+import TestKit
 import TestSupport
 import Testing
 
@@ -11,7 +12,7 @@ struct DoctorTests {
     let output = try await CarillonCommand.run(
       ["doctor", "--json"] + options, environment: world.environment.merging(changes) { $1 })
     let json = try JSONObject(output.standardOutput)
-    #expect((json.bool("healthy") == true) == (output.exit == .status(0)), "\(output.standardOutput)")
+    expect(json.bool("healthy") == true, is: output.exit == .status(0), "\(output.standardOutput)")
     return (output.exit, try #require(json.objects("findings")))
   }
 
@@ -37,7 +38,7 @@ struct DoctorTests {
     }
     let before = try await server.command("info", "commandstats")
     let (exit, findings) = try await doctor(world)
-    #expect(exit == .status(0), "\(problems(findings))")
+    expect(exit, is: .status(0), "\(problems(findings))")
     let texts = findings.compactMap { $0.text("text") }
     for part in [
       "all keys are known", "Redis ", "has an append-only file", "of its memory", "answer",
@@ -46,7 +47,7 @@ struct DoctorTests {
       "speaks TLSv1.3, h2", "in the chain", "limit of open files", "libcurl ",
       "1 live workers, all with this version, 0.1.0",
     ] {
-      #expect(texts.contains { $0.contains(part) }, "\(part): \(texts)")
+      expect(texts.contains { $0.contains(part) }, "\(part): \(texts)")
     }
     // Commands that only the worker can have executed in this time are left out.
     let written = ["set", "sadd", "lpush", "rpush", "xadd", "del", "expire", "hincrby", "zrem", "unlink"]
@@ -56,13 +57,13 @@ struct DoctorTests {
         text.split(whereSeparator: \.isNewline).first { $0.hasPrefix("cmdstat_\(command):") }?.prefix { $0 != "," }
       }
       if command == "set" { continue }
-      #expect(line(before) == line(after), "\(command)")
+      expect(line(before), is: line(after), "\(command)")
     }
     worker.send(signal: SIGTERM)
     await worker.waitForExit()
     // The same report as text.
     let text = try await CarillonCommand.run(["doctor"], environment: world.environment).standardOutput
-    #expect(
+    expect(
       text.contains("ok  redis  ") && text.contains("?   versions  no worker runs, so version 0.1.0 can't be compared"))
     await server.stop()
   }
@@ -93,13 +94,13 @@ struct DoctorTests {
     ]
     for (changes, problem) in cases {
       let (exit, findings) = try await doctor(world, changes)
-      #expect(exit == .status(1))
-      #expect(problems(findings).contains { $0.hasPrefix(problem) }, "\(problem): \(problems(findings))")
-      #expect(findings.allSatisfy { $0.text("level") == "healthy" || $0.text("hint")?.isEmpty == false })
+      expect(exit, is: .status(1))
+      expect(problems(findings).contains { $0.hasPrefix(problem) }, "\(problem): \(problems(findings))")
+      expect(findings.allSatisfy { $0.text("level") == "healthy" || $0.text("hint")?.isEmpty == false })
     }
     // The certificate is not trusted: the simulator has an authority of its own.
     let roots = try await CarillonWorld(engine: "native", server: server).environment["CARILLON_CONFIG"]
-    #expect(roots != nil)
+    expect(roots != nil)
     await server.stop()
   }
 
@@ -108,12 +109,12 @@ struct DoctorTests {
     try await world.importDevices(10)
     try await server.command("sadd", "{\(world.namespace):3}:users", "ghost")
     var findings = try await doctor(world).findings
-    #expect(problems(findings).contains { $0.hasPrefix("keys: the user is listed, but has no device") })
-    #expect(findings.contains { $0.text("hint") == "repair it: carillon store check --repair" })
+    expect(problems(findings).contains { $0.hasPrefix("keys: the user is listed, but has no device") })
+    expect(findings.contains { $0.text("hint") == "repair it: carillon store check --repair" })
     try await server.command("srem", "{\(world.namespace):3}:users", "ghost")
     try await server.command("set", "{\(world.namespace)}:schedule", "x")
     findings = try await doctor(world).findings
-    #expect(problems(findings).contains { $0.contains("string, not zset") })
+    expect(problems(findings).contains { $0.contains("string, not zset") })
     await server.stop()
   }
 
@@ -128,19 +129,19 @@ struct DoctorTests {
     let base = ["CARILLON_REDIS_NAMESPACE": "carillon"]
     let added = try await CarillonCommand.run(
       ["segment", "add", "vip", "ada"], environment: world.environment.merging(base) { $1 })
-    #expect(added.exit == .status(0), "\(added.standardError)")
+    expect(added.exit, is: .status(0), "\(added.standardError)")
     for role in ["worker", "admin", "reader", "producer"] {
       let changes = base.merging([
         "CARILLON_REDIS_USER": "carillon-\(role)",
         "CARILLON_REDIS_PASSWORD_FILE": try folder.writeSecret(role, role.uppercased() + "_PASSWORD\n"),
       ]) { $1 }
       let (_, findings) = try await doctor(world, changes, "--role", role)
-      #expect(
+      expect(
         findings.contains { $0.text("text") == "the Redis user has all permissions of the role \(role)" },
         "\(role): \(findings)")
       guard role == "reader" else { continue }
       let missing = try await doctor(world, changes).findings
-      #expect(
+      expect(
         problems(missing).contains {
           $0.hasPrefix("redis: the Redis user lacks permissions of the role worker: bitpos")
         })
@@ -152,8 +153,8 @@ struct DoctorTests {
   @Test func proxyIsTried() async throws {
     let (world, server) = try await healthy()
     let findings = try await doctor(world, ["CARILLON_APPS_NEWS_APNS_PROXY_URL": "http://127.0.0.1:1"]).findings
-    #expect(problems(findings).contains { $0.hasPrefix("network: unreachable through the proxy http://127.0.0.1:1") })
-    #expect(findings.contains { $0.text("text")?.contains("speaks TLSv1.3, h2") == true })
+    expect(problems(findings).contains { $0.hasPrefix("network: unreachable through the proxy http://127.0.0.1:1") })
+    expect(findings.contains { $0.text("text")?.contains("speaks TLSv1.3, h2") == true })
     await server.stop()
   }
 
@@ -164,7 +165,7 @@ struct DoctorTests {
     let folder = try ScratchFolder()
     let directory = folder.path("sim")
     let made = try await CarillonCommand.run(["simulate", "--init", directory])
-    #expect(made.exit == .status(0))
+    expect(made.exit, is: .status(0))
     let account = directory + "/service-account.json"
     let text = try String(contentsOfFile: account, encoding: .utf8).replacing(":2200", with: ":\(tokens)")
     try text.write(toFile: account, atomically: true, encoding: .utf8)
@@ -192,18 +193,18 @@ struct DoctorTests {
       let output = try await CarillonCommand.run(
         ["doctor", "--json"],
         environment: ["CARILLON_CONFIG": file, "CARILLON_REDIS_URL": try await RedisServer.shared.url])
-      #expect(await simulator.terminate() == .status(0))
+      expect(await simulator.terminate(), is: .status(0))
       let findings = try #require(JSONObject(output.standardOutput).objects("findings"))
       return findings.filter { $0.text("area") == "credential" }.compactMap { $0.text("text") }
     }
     let healthy = try await findings("fcm.latencyMilliseconds=0")
-    #expect(healthy.contains("https://127.0.0.1:\(tokens)/token issues an access token for FCM"), "\(healthy)")
-    #expect(healthy.contains { $0.hasPrefix("FCM accepts the access token") }, "\(healthy)")
+    expect(healthy.contains("https://127.0.0.1:\(tokens)/token issues an access token for FCM"), "\(healthy)")
+    expect(healthy.contains { $0.hasPrefix("FCM accepts the access token") }, "\(healthy)")
     let disabled = try await findings("fcm.isDisabled=true")
-    #expect(disabled.contains { $0.hasPrefix("FCM answered 403 SERVICE_DISABLED: ") }, "\(disabled)")
+    expect(disabled.contains { $0.hasPrefix("FCM answered 403 SERVICE_DISABLED: ") }, "\(disabled)")
     let refused = try await findings(#"fcm.revokedKeys=["\#(key)"]"#)
-    #expect(refused.contains { $0.hasPrefix("no access token for FCM: ") && $0.contains("key") }, "\(refused)")
+    expect(refused.contains { $0.hasPrefix("no access token for FCM: ") && $0.contains("key") }, "\(refused)")
     let down = try await findings("fcm.tokenEndpointIsDown=true")
-    #expect(down.contains { $0.hasPrefix("no access token for FCM: ") }, "\(down)")
+    expect(down.contains { $0.hasPrefix("no access token for FCM: ") }, "\(down)")
   }
 }

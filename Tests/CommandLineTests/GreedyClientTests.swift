@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -42,18 +43,18 @@ import Testing
     print("greedy clients: \(output.standardOutput)", terminator: "")
     let figures = try JSONObject(output.standardOutput)
     func figure(_ name: String) throws -> Double { try #require(figures.double(name), "\(name)") }
-    #expect(try figure("result") > 8_000_000)
+    expect(try figure("result") > 8_000_000)
     // The limits are 15 s without a byte and 30 s for a whole request. The server checks both every few seconds.
-    #expect(try figure("idle") < 40)
-    #expect(try figure("streams") < 40)
-    #expect(try figure("headers") < 60)
-    #expect(try figure("bodies") < 60)
+    expect(try figure("idle") < 40)
+    expect(try figure("streams") < 40)
+    expect(try figure("headers") < 60)
+    expect(try figure("bodies") < 60)
     // All bodies together can have 16 MB, and each stream 256 kB.
-    #expect(try figure("peak") - figure("before") < 48 * 1024)
-    #expect(try figure("after") - figure("before") < 32 * 1024)
+    expect(try figure("peak") - figure("before") < 48 * 1024)
+    expect(try figure("after") - figure("before") < 32 * 1024)
     // The server answers a new client immediately; 3 s allow for a slow machine.
-    #expect(try figure("honest") < 3)
-    #expect(await process.terminate() == .status(0))
+    expect(try figure("honest") < 3)
+    expect(await process.terminate(), is: .status(0))
   }
 
   @Test("without a free descriptor the server accepts no connection, and continues when one is free")
@@ -66,17 +67,17 @@ import Testing
     for _ in 0..<80 { clients.append(try RawClient(port: port)) }
     // The server accepted as many connections as it had descriptors. It answers the first client but not the last one.
     await clients[0].send("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
-    #expect(await clients[0].read(until: "ok\n").contains("200 OK"))
+    expect(await clients[0].read(until: "ok\n").contains("200 OK"))
     // Descriptors above the limit are inherited from the test process.
     let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processIdentifier)/fd")
       .count { Int($0).map { $0 < 40 } ?? false }
-    #expect((30...40).contains(open), "\(open) descriptors are open")
+    expect((30...40).contains(open), "\(open) descriptors are open")
     let last = try #require(clients.last)
     await last.send("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
     clients = []
-    #expect(await last.read(until: "ok\n").contains("200 OK"))
-    for _ in 0..<3 { #expect(try await WorkerEndpointTests.get(url + "/readyz").status == 200) }
-    #expect(await process.terminate() == .status(0))
+    expect(await last.read(until: "ok\n").contains("200 OK"))
+    for _ in 0..<3 { expect(try await WorkerEndpointTests.get(url + "/readyz").status, is: 200) }
+    expect(await process.terminate(), is: .status(0))
   }
 
   @Test(
@@ -95,36 +96,36 @@ import Testing
     world.environment["CARILLON_ADMIN_TLS_CERTIFICATE"] = certificate
     world.environment["CARILLON_ADMIN_TLS_KEY"] = key
     let (process, url, token) = try await admin(&world)
-    #expect(url.hasPrefix("https://127.0.0.1:"))
+    expect(url.hasPrefix("https://127.0.0.1:"))
     let me = try await WorkerEndpointTests.get(
       url + "/api/v1/me", "--cacert", certificate, "--header", "Authorization: Bearer \(token)")
-    #expect(me == (200, #"{"name":"boss","scopes":["admin"]}"#))
+    expect(me == (200, #"{"name":"boss","scopes":["admin"]}"#))
     let body = try await WorkerEndpointTests.get(
       url + "/api/v1/segments/vip/add", "--cacert", certificate, "--header", "Authorization: Bearer \(token)",
       "--data", "{\"users\":[\((0..<9000).map { "\"u\($0)\"" }.joined(separator: ","))]}")
-    #expect(body.status == 200, "\(body)")
+    expect(body.status, is: 200, "\(body)")
     for (options, says) in [
       ([url + "/livez"], "certificate"), (["--insecure", "--tls-max", "1.1", url + "/livez"], "SSL"),
       ([url.replacing("https", with: "http") + "/livez"], "curl"),
     ] {
       let refused = try await ChildProcess.run("curl", ["--silent", "--show-error", "--fail"] + options)
-      #expect(refused.exit != .status(0) && refused.standardError.contains(says), "\(options): \(refused)")
+      expect(refused.exit != .status(0) && refused.standardError.contains(says), "\(options): \(refused)")
     }
     // Silent clients delay no other client.
     let silent = try (0..<50).map { _ in try RawClient(port: try port(url)) }
-    #expect(try await WorkerEndpointTests.get(url + "/livez", "--cacert", certificate).status == 200)
+    expect(try await WorkerEndpointTests.get(url + "/livez", "--cacert", certificate).status, is: 200)
     withExtendedLifetime(silent) {}
-    #expect(await process.terminate() == .status(0))
+    expect(await process.terminate(), is: .status(0))
 
     // The command refuses an unusable TLS file at its start.
     world.environment["CARILLON_ADMIN_TLS_KEY"] = world.folder.path("none.key")
     let missing = try await world.run("admin")
-    #expect(missing.exit == .status(65) && missing.standardError.contains("admin.tls.key"), "\(missing)")
+    expect(missing.exit == .status(65) && missing.standardError.contains("admin.tls.key"), "\(missing)")
     let other = try world.folder.write("other.key", "no key")
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: other)
     world.environment["CARILLON_ADMIN_TLS_KEY"] = other
     let unusable = try await world.run("admin")
-    #expect(unusable.exit == .status(65) && unusable.standardError.contains("admin.tls: "), "\(unusable)")
-    #expect(unusable.standardError.contains("print the same") && !unusable.standardError.contains("--listen"))
+    expect(unusable.exit == .status(65) && unusable.standardError.contains("admin.tls: "), "\(unusable)")
+    expect(unusable.standardError.contains("print the same") && !unusable.standardError.contains("--listen"))
   }
 }

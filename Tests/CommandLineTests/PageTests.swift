@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -98,7 +99,7 @@ struct PageTests {
 
     func close() async {
       for process in [admin, worker] {
-        #expect(await process.terminate() == .status(0))
+        expect(await process.terminate(), is: .status(0))
       }
     }
   }
@@ -108,7 +109,7 @@ struct PageTests {
     let output = try await ChildProcess.run(
       Browser.python, [script, scenario], environment: ["PYTHONDONTWRITEBYTECODE": "1"],
       folder: dashboard.world.folder.url, input: dashboard.description)
-    #expect(
+    expect(
       output.exit == .status(0) && output.standardOutput.contains("ok \(scenario)"),
       "\(output.standardOutput)\(output.standardError)")
   }
@@ -129,8 +130,8 @@ struct PageTests {
   func operate() async throws {
     let dashboard = try await DashboardWorld.open()
     try await play("operate", in: dashboard)
-    #expect(try await dashboard.world.show("slow-news").text("state") == "cancelled")
-    #expect(try await dashboard.world.show("repaired").object("outcomes")?.number("accepted") == 50)
+    expect(try await dashboard.world.show("slow-news").text("state"), is: "cancelled")
+    expect(try await dashboard.world.show("repaired").object("outcomes")?.number("accepted"), is: 50)
     await dashboard.close()
   }
 
@@ -140,10 +141,10 @@ struct PageTests {
     let before = try await dashboard.simulator.counters()
     try await play("compose", in: dashboard)
     let campaign = try await dashboard.world.show("by-keyboard")
-    #expect(campaign.object("outcomes")?.numbers == ["accepted": 40] && campaign.text("lane") == "urgent")
+    expect(campaign.object("outcomes")?.numbers == ["accepted": 40] && campaign.text("lane") == "urgent")
     let after = try await dashboard.simulator.counters()
     // Other campaigns send slowly at the same time.
-    #expect((after.number("accepted") ?? 0) - (before.number("accepted") ?? 0) >= 40)
+    expect((after.number("accepted") ?? 0) - (before.number("accepted") ?? 0) >= 40)
     await dashboard.close()
   }
 

@@ -2,6 +2,7 @@ import APNs
 import Logging
 import PushCore
 import ServiceTools
+import TestKit
 import TestSupport
 import Testing
 
@@ -11,8 +12,8 @@ import Testing
 
 struct TextTableTests {
   @Test func columnsLineUpWithoutBlanksAtTheEnd() {
-    #expect(TextTable([["a", "bcd"], ["abc", ""], ["x"]]).text == "a    bcd\nabc  \nx")
-    #expect(TextTable([]).text == "")
+    expect(TextTable([["a", "bcd"], ["abc", ""], ["x"]]).text, is: "a    bcd\nabc  \nx")
+    expect(TextTable([]).text, is: "")
   }
 }
 
@@ -21,13 +22,13 @@ struct ReasonGuideTests {
   func everyReasonIsExplained(reason: Reason) {
     let unknown = ReasonGuide(status: 400, reason: .other)
     let guide = ReasonGuide(status: 400, reason: reason)
-    #expect(guide.meaning != unknown.meaning && !guide.hint.isEmpty)
+    expect(guide.meaning != unknown.meaning && !guide.hint.isEmpty)
   }
 
   @Test func unknownReasonIsExplainedByItsStatus() {
-    #expect(ReasonGuide(status: 200, reason: .none).meaning.hasPrefix("accepted"))
-    #expect(ReasonGuide(status: 502, reason: .none).hint.contains("15 minutes"))
-    #expect(ReasonGuide(status: 302, reason: .none).hint.contains("proxy"))
+    expect(ReasonGuide(status: 200, reason: .none).meaning.hasPrefix("accepted"))
+    expect(ReasonGuide(status: 502, reason: .none).hint.contains("15 minutes"))
+    expect(ReasonGuide(status: 302, reason: .none).hint.contains("proxy"))
   }
 }
 
@@ -43,29 +44,30 @@ struct ResultWriterTests {
           reason: "", at: 0, variant: nil, record: LedgerRecord(state: .terminal(.accepted)), isDerived: false))
     }
     let lines = String(decoding: writer.take(), as: UTF8.self).split(whereSeparator: \.isNewline)
-    #expect(lines.first == "campaign,user,token,outcome,status,reason,apnsId,at,service")
+    expect(lines.first, is: "campaign,user,token,outcome,status,reason,apnsId,at,service")
     let rows = lines.dropFirst().map { $0.split(separator: ",", omittingEmptySubsequences: false) }
-    #expect(rows.map { $0[2] } == ["00ff", "cAAAAAAAAAAAAAAAAAAAAA:APA91bX"])
-    #expect(rows.map { $0[6].count } == [36, 0])
-    #expect(rows.map { $0[8] } == ["apns", "fcm"])
+    expect(rows.map { $0[2] }, is: ["00ff", "cAAAAAAAAAAAAAAAAAAAAA:APA91bX"])
+    expect(rows.map { $0[6].count }, is: [36, 0])
+    expect(rows.map { $0[8] }, is: ["apns", "fcm"])
   }
 }
 
 struct CampaignVerbOutcomeTests {
   @Test func resumeNamesThePausesThatItEnds() throws {
     var outcome = CampaignVerbOutcome(id: "digest", state: .scheduled)
-    #expect(outcome.text == "digest scheduled" && !outcome.json.contains("resumed"))
+    expect(outcome.text == "digest scheduled" && !outcome.json.contains("resumed"))
     outcome.resumed = [.init(id: "digest", reason: nil)]
-    #expect(outcome.text == "digest scheduled" && outcome.json.contains("resumed"))
+    expect(outcome.text == "digest scheduled" && outcome.json.contains("resumed"))
     outcome.resumed = [.init(id: "digest~1", reason: "wro\u{202E}ng"), .init(id: "digest~2", reason: nil)]
-    #expect(
-      outcome.text == """
+    expect(
+      outcome.text,
+      is: """
         digest scheduled
           resumed digest~1, which was paused with the reason: wro\u{FFFD}ng
           resumed digest~2, which was paused without a reason
         """)
     let resumed = try #require(try JSONObject(outcome.json).objects("resumed"))
-    #expect(resumed.map { $0.text("id") } == ["digest~1", "digest~2"] && resumed[0].text("reason") == "wro\u{202E}ng")
+    expect(resumed.map { $0.text("id") } == ["digest~1", "digest~2"] && resumed[0].text("reason") == "wro\u{202E}ng")
   }
 }
 
@@ -73,9 +75,9 @@ struct ImportReportTests {
   @Test func errorListIsBoundedAndTheCountContinues() {
     var report = ImportReport()
     for line in 1...(ImportReport.maximumErrors + 5) { report.skip(line: line, "bad", of: "x", json: true) }
-    #expect(report.errors.count == ImportReport.maximumErrors)
-    #expect(report.skipped == ImportReport.maximumErrors + 5)
-    #expect(report.rows == report.skipped)
+    expect(report.errors.count, is: ImportReport.maximumErrors)
+    expect(report.skipped, is: ImportReport.maximumErrors + 5)
+    expect(report.rows, is: report.skipped)
   }
 }
 
@@ -96,13 +98,13 @@ struct LineReaderTests {
     ("12345\r\n", ["1:12345"]), ("123456\n7\n", ["1:bad", "2:7"]), ("1234567890", ["1:bad"]),
   ])
   func readsLinesOfAnyEnd(text: String, expected: [String]) throws {
-    #expect(try lines(text) == expected)
+    expect(try lines(text), is: expected)
   }
 
   @Test func lineAcrossChunksIsOne() throws {
     let long = String(repeating: "x", count: InputFile.chunk + 10)
-    #expect(try lines(long + "\nb\n", maximumLength: InputFile.chunk * 2) == ["1:" + long, "2:b"])
-    #expect(try lines(long + "\nb\n") == ["1:bad", "2:b"])
+    expect(try lines(long + "\nb\n", maximumLength: InputFile.chunk * 2), is: ["1:" + long, "2:b"])
+    expect(try lines(long + "\nb\n"), is: ["1:bad", "2:b"])
   }
 }
 
@@ -120,7 +122,7 @@ struct KubernetesVariableTests {
     ("CARILLON_REDIS_PORT", "tcp://[fd00::11]:6379"),
   ])
   func variablesOfServicesAreIgnored(name: String, value: String) throws {
-    #expect(try ignored(name, value))
+    expect(try ignored(name, value))
   }
 
   @Test(arguments: [
@@ -141,7 +143,7 @@ struct KubernetesVariableTests {
     var world = try await CarillonWorld()
     world.environment["CARILLON_SERVICE_HOST"] = "10.0.0.1"
     let output = try await world.run("campaign", "list", "--json")
-    #expect(output.exit == .status(0) && output.standardOutput == "[]\n")
-    #expect(try JSONObject(output.standardError).text("message")?.contains("CARILLON_SERVICE_HOST") == true)
+    expect(output.exit == .status(0) && output.standardOutput == "[]\n")
+    expect(try JSONObject(output.standardError).text("message")?.contains("CARILLON_SERVICE_HOST"), is: true)
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -12,7 +13,7 @@ struct CheckTests {
   private static let python = Deploy.package.appending(path: ".build/checkers/bin/python").path
   private static let isPresent = FileManager.default.isExecutableFile(atPath: python)
 
-  @Test func thereAreChecks() { #expect(!Self.scripts.isEmpty) }
+  @Test func thereAreChecks() { expect(!Self.scripts.isEmpty) }
 
   @Test(
     .enabled(if: isPresent, "not to be had: deploy/install-checkers makes .build/checkers"), .timeLimit(.minutes(6)),
@@ -21,6 +22,6 @@ struct CheckTests {
     let output = try await ChildProcess.run(
       Self.python, [Self.folder.appending(path: script).path],
       environment: ["CARILLON": CarillonCommand.path, "PYTHONDONTWRITEBYTECODE": "1"], folder: Deploy.package)
-    #expect(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
+    expect(output.exit, is: .status(0), "\(output.standardOutput)\(output.standardError)")
   }
 }

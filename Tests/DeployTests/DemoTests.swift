@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -18,10 +19,10 @@ struct DemoTests {
 
   /// Checks that no process and no file of the demo remains.
   private func checkThatNothingIsLeft(in folder: ScratchFolder) throws {
-    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
+    expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path).isEmpty)
     for process in try FileManager.default.contentsOfDirectory(atPath: "/proc") where Int(process) != nil {
       let line = (try? String(contentsOfFile: "/proc/\(process)/cmdline", encoding: .utf8)) ?? ""
-      #expect(!line.contains(folder.url.path), "\(line)")
+      expect(!line.contains(folder.url.path), "\(line)")
     }
   }
 
@@ -34,14 +35,14 @@ struct DemoTests {
     // Without a terminal, the demo writes the token to a file.
     let observed = try #require(await demo.line(containing: "token      in /"))
     let file = try #require(observed.split(separator: " ").last.map(String.init))
-    #expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
+    expect(try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int == 0o600)
     let token = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .newlines)
     let status = try await ChildProcess.run(
       "curl", ["--silent", "--fail", "--header", "Authorization: Bearer \(token)", "\(url)api/v1/campaigns/demo"])
-    #expect(try JSONObject(status.standardOutput).text("state") == "completed")
+    expect(try JSONObject(status.standardOutput).text("state"), is: "completed")
     let html = try await ChildProcess.run("curl", ["--silent", "--fail", String(url)])
-    #expect(html.standardOutput.contains("<title>Carillon</title>"))
-    #expect(await demo.terminate() == .status(0))
+    expect(html.standardOutput.contains("<title>Carillon</title>"))
+    expect(await demo.terminate(), is: .status(0))
     try checkThatNothingIsLeft(in: folder)
   }
 
@@ -50,7 +51,7 @@ struct DemoTests {
     let folder = try ScratchFolder("demo")
     let demo = try await start(in: folder, ci: "true")
     _ = try #require(await demo.line(containing: "make demo KEEP=1 keeps the processes"))
-    #expect(await demo.waitForExit() == .status(0))
+    expect(await demo.waitForExit(), is: .status(0))
     try checkThatNothingIsLeft(in: folder)
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -54,19 +55,19 @@ import Testing
     for block in page.blocks where block.kind == "http" {
       let exchange = try Exchange(block.text)
       let answer = try await ask(exchange.method, exchange.path, exchange.body)
-      #expect(answer.status == exchange.status, "\(page):\(block.line): \(answer)")
-      #expect(try matches(answer.text, exchange.answer), "\(page):\(block.line): \(answer)")
+      expect(answer.status, is: exchange.status, "\(page):\(block.line): \(answer)")
+      expect(try matches(answer.text, exchange.answer), "\(page):\(block.line): \(answer)")
     }
     let operations = try await operations(of: ask("GET", "/api/v1/openapi.json").text)
     let rows = page.rows.filter { $0.count == 3 && $0[0].contains(" /") }
     let named = rows.map { "\($0[0]) \($0[1].trimmingCharacters(in: ["`"]))" }
-    #expect(Set(named).count == named.count, "an operation is listed twice")
-    #expect(operations.subtracting(named) == [], "not in the table")
-    #expect(Set(named).subtracting(operations) == [], "only in the table")
+    expect(Set(named).count, is: named.count, "an operation is listed twice")
+    expect(operations.subtracting(named), is: [], "not in the table")
+    expect(Set(named).subtracting(operations), is: [], "only in the table")
     let readme = try String(contentsOf: Deploy.package.appending(path: "README.md"), encoding: .utf8)
-    #expect(readme.contains("\(named.count) operations"), "README.md has another number than \(named.count)")
+    expect(readme.contains("\(named.count) operations"), "README.md has another number than \(named.count)")
     admin.send(signal: SIGTERM)
-    #expect(await admin.waitForExit() == .status(0))
+    expect(await admin.waitForExit(), is: .status(0))
   }
 
   /// Returns whether an answer equals the documented JSON. A documented text `…` matches any text.

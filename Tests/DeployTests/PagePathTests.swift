@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 /// Paths in pages: links to other files, and source files with their module and folder.
@@ -26,9 +27,9 @@ struct PagePathTests {
     for link in try text(of: page).matches(of: #/\]\(([^)#:\s]*)(?:#([^)\s]*))?\)/#) {
       let joined = (folder as NSString).appendingPathComponent(String(link.1))
       let target = link.1.isEmpty ? page : (joined as NSString).standardizingPath
-      #expect(exists(target), "\(page) links to \(link.1)")
+      expect(exists(target), "\(page) links to \(link.1)")
       guard let anchor = link.2, target.hasSuffix(".md"), exists(target) else { continue }
-      #expect(try anchors(of: target).contains(String(anchor)), "\(page) links to \(target)#\(anchor)")
+      expect(try anchors(of: target).contains(String(anchor)), "\(page) links to \(target)#\(anchor)")
     }
   }
 
@@ -53,17 +54,17 @@ struct PagePathTests {
     for path in try text(of: page).matches(of: #/`(?:Sources/)?([A-Za-z0-9]+)/([A-Za-z0-9+/._]+)`/#)
     where modules.contains(String(path.1)) {
       let below = "Sources/\(path.1)/\(path.2)"
-      #expect(exists(below) || exists("\(below).swift"), "\(page) names \(path.1)/\(path.2)")
+      expect(exists(below) || exists("\(below).swift"), "\(page) names \(path.1)/\(path.2)")
     }
   }
 
   /// `make docs` renders the pages in the order of this file.
   @Test func everyPageIsInTheNavigationOfTheSite() throws {
     let navigation = try String(contentsOf: Deploy.package.appending(path: "deploy/docs/mkdocs.yml"), encoding: .utf8)
-    for page in Self.pages { #expect(navigation.contains(" \(page)\n"), "\(page)") }
+    for page in Self.pages { expect(navigation.contains(" \(page)\n"), "\(page)") }
   }
 
   @Test func pagesWereFound() {
-    #expect(Self.pages.count > 15 && Self.pages.contains("Sources/README.md"))
+    expect(Self.pages.count > 15 && Self.pages.contains("Sources/README.md"))
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -101,18 +102,18 @@ import Testing
 
     try await world.until(id) { $0.text("state") == "completed" }
     let campaign = try await world.show(id)
-    #expect(campaign.object("outcomes")?.numbers == ["accepted": 1], "\(campaign)")
+    expect(campaign.object("outcomes")?.numbers, is: ["accepted": 1], "\(campaign)")
     let device = try await registered(token, of: user, in: world)
-    #expect(device.text("app") == "news" && device.text("locale") == "en")
+    expect(device.text("app") == "news" && device.text("locale") == "en")
 
     // A producer that lost the answer repeats the command: no push is sent twice.
     let again = try await start(command, [id, user, token], settings)
-    #expect(again.exit == .status(0), "\(again.standardError)")
+    expect(again.exit, is: .status(0), "\(again.standardError)")
     try await poll(until: "the worker has taken in the job") {
       try await world.server.command("LLEN", "{\(world.namespace)}:campaigns") == "0"
     }
-    #expect(try await world.server.command("XLEN", "{\(world.namespace)}:dead") == "0")
-    #expect(await worker.terminate() == .status(0))
+    expect(try await world.server.command("XLEN", "{\(world.namespace)}:dead"), is: "0")
+    expect(await worker.terminate(), is: .status(0))
   }
 
   /// The same user through HTTP. The campaign is sent once although it is submitted twice, and the producer reports a
@@ -126,13 +127,13 @@ import Testing
       try #require(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
     }
     try await stage.world.until(id) { $0.text("state") == "completed" }
-    #expect(try await stage.world.show(id).object("outcomes")?.numbers == ["accepted": 1])
+    expect(try await stage.world.show(id).object("outcomes")?.numbers, is: ["accepted": 1])
     for (arguments, environment, problem) in [
       ([id, "somebody else"], [:], "conflict"),
       (["\(id)-2", user], ["CARILLON_TOKEN": "carillon_none"], "unauthorized"),
     ] {
       let refused = try await start(command, arguments, stage.api.merging(environment) { $1 })
-      #expect(
+      expect(
         refused.exit != .status(0) && (refused.standardOutput + refused.standardError).contains(problem),
         "\(refused.standardOutput)\(refused.standardError)")
     }

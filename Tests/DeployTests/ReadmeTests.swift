@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -10,7 +11,7 @@ struct ReadmeTests {
   private func script(_ page: String, _ sections: [String]) throws -> String {
     let page = try GuidePage(page)
     let blocks = try sections.flatMap { try page.blocks(ofSection: $0) }.filter { ["sh", "python"].contains($0.kind) }
-    #expect(blocks.count >= 3)
+    expect(blocks.count >= 3)
     return blocks.map { $0.kind == "python" ? "python3 - <<'PYTHON'\n\($0.text)\nPYTHON" : $0.text }
       .joined(separator: "\n")
   }
@@ -28,7 +29,7 @@ struct ReadmeTests {
     let (fcm, token) = (try FreePort.find(), try FreePort.find())
     let (folder, server) = (try ScratchFolder("readme"), try await RedisServer.start())
     let simulated = try await CarillonCommand.run(["simulate", "--init", folder.path("apns")])
-    #expect(simulated.exit == .status(0))
+    expect(simulated.exit, is: .status(0))
     let key = "AuthKey_SIMULATOR1.p8"
     try FileManager.default.copyItem(atPath: folder.path("apns/\(key)"), toPath: folder.path(key))
     let apns = "https://127.0.0.1:\(ports.push)"
@@ -87,28 +88,28 @@ struct ReadmeTests {
           \(script)
           """)
       ], environment: ["PATH": "\(folder.path("bin")):/usr/local/bin:/usr/bin:/bin"], folder: folder.url)
-    #expect(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
+    expect(output.exit, is: .status(0), "\(output.standardOutput)\(output.standardError)")
     return output.standardOutput
   }
 
   @Test(.enabled(if: Deploy.has("python3"), "no python3")) func readmeSendsByHTTPAndFromPython() async throws {
     let printed = try await run("README.md", "First campaign")
     for part in ["hello completed", "hello-python completed", #""id":"hello-python","duplicate":false,"warnings":[]"#] {
-      #expect(printed.contains(part), "\(part) is missing: \(printed)")
+      expect(printed.contains(part), "\(part) is missing: \(printed)")
     }
   }
 
   @Test func readmeNeedsLessThanThirtyLines() throws {
     let lines = try script("README.md", ["First campaign"]).split(separator: "\n")
-    #expect(lines.count < 30)
-    #expect(try GuidePage("README.md").lineCount <= 150)
+    expect(lines.count < 30)
+    expect(try GuidePage("README.md").lineCount <= 150)
   }
 
   @Test func gettingStartedSendsWithTheSimulator() async throws {
     let printed = try await run(
       "deploy/guide/getting-started.md", "Send a campaign with the simulator", "Simulate FCM")
-    #expect(printed.contains("first-readers completed") && printed.contains(#""outcome":"accepted""#), "\(printed)")
-    #expect(printed.contains("both completed") && printed.contains("both~main-fcm"), "\(printed)")
+    expect(printed.contains("first-readers completed") && printed.contains(#""outcome":"accepted""#), "\(printed)")
+    expect(printed.contains("both completed") && printed.contains("both~main-fcm"), "\(printed)")
   }
 
   @Test(.enabled(if: Deploy.has("python3"), "no python3")) func gettingStartedWorksAfterTheReadme() async throws {
@@ -118,14 +119,14 @@ struct ReadmeTests {
         ("README.md", ["First campaign"]), ("deploy/guide/getting-started.md", ["Send a campaign with the simulator"]),
       ])
     for part in ["hello completed", "first-readers completed", "Hello Ada", #""targets":1"#] {
-      #expect(printed.contains(part), "\(part) is missing: \(printed)")
+      expect(printed.contains(part), "\(part) is missing: \(printed)")
     }
   }
 
   @Test func gettingStartedConnectsAnApp() async throws {
     let printed = try await run("deploy/guide/getting-started.md", "Connect your app to APNs", startsSimulator: true)
     for part in ["wrote ", "ok  credential", #""errors":0"#, "Hello Ada", #""targets":1"#, #""duplicate":false"#] {
-      #expect(printed.contains(part), "\(part) is missing: \(printed)")
+      expect(printed.contains(part), "\(part) is missing: \(printed)")
     }
   }
 }

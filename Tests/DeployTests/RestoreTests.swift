@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -43,21 +44,21 @@ struct RestoreTests {
       arguments: backup.arguments + ["--dir", copy.url.path, "--dbfilename", "dump.rdb"])
     world.environment["CARILLON_REDIS_URL"] = after.url
     let interim = try await world.show("rehearsal")
-    #expect(interim.text("state") == "active")
-    #expect((100..<Self.devices).contains(accepted(interim)), "\(interim)")
+    expect(interim.text("state"), is: "active")
+    expect((100..<Self.devices).contains(accepted(interim)), "\(interim)")
     try await simulator.setLatency(milliseconds: 0)
     try await world.drain("after")
 
     let campaign = try await world.show("rehearsal")
-    #expect(campaign.text("state") == "completed")
-    #expect(campaign.object("outcomes")?.numbers == ["accepted": Self.devices])
+    expect(campaign.text("state"), is: "completed")
+    expect(campaign.object("outcomes")?.numbers, is: ["accepted": Self.devices])
     let counters = try await simulator.counters()
     let duplicates = try #require(counters.number("duplicates"))
     // Every user gets the push. Only pushes that the copy does not contain were sent twice.
-    #expect(try #require(counters.number("accepted")) - duplicates == Self.devices)
-    #expect(duplicates <= sent - accepted(interim), "\(sent) sent, \(accepted(interim)) known to the copy")
+    expect(try #require(counters.number("accepted")) - duplicates, is: Self.devices)
+    expect(duplicates <= sent - accepted(interim), "\(sent) sent, \(accepted(interim)) known to the copy")
     let check = try await world.run("store", "check")
-    #expect(check.exit == .status(0), "\(check.standardOutput)\(check.standardError)")
+    expect(check.exit, is: .status(0), "\(check.standardOutput)\(check.standardError)")
   }
 
   private func take(_ backup: Backup, of server: RedisServer, into folder: ScratchFolder) async throws {

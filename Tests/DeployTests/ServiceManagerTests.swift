@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -11,12 +12,12 @@ struct ServiceManagerTests {
       ["worker", "--name", "served", "--json"],
       environment: ["NOTIFY_SOCKET": socket.address, "WATCHDOG_USEC": "200000"])
     let ready = try #require(await socket.message(containing: "READY=1"))
-    #expect(ready.contains("STATUS=worker served is taking campaigns"))
+    expect(ready.contains("STATUS=worker served is taking campaigns"))
     // The worker is registered at this point, so a program that waits for it can send jobs.
-    #expect(try await world.server.command("ZCARD", "{\(world.namespace)}:workers") == "1")
+    expect(try await world.server.command("ZCARD", "{\(world.namespace)}:workers"), is: "1")
     for _ in 0..<3 { _ = try #require(await socket.message(containing: "WATCHDOG=1")) }
     worker.send(signal: SIGTERM)
     _ = try #require(await socket.message(containing: "STOPPING=1"))
-    #expect(await worker.waitForExit() == .status(0))
+    expect(await worker.waitForExit(), is: .status(0))
   }
 }

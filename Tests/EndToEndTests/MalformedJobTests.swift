@@ -1,4 +1,5 @@
 import PushTransport
+import TestKit
 import TestSupport
 import Testing
 
@@ -35,15 +36,15 @@ struct MalformedJobTests {
     try await world.server.command("LPUSH", list, CarillonWorld.job("last"))
 
     let output = try await world.run("worker", "--drain", "--json")
-    #expect(output.exit == .status(0))
+    expect(output.exit, is: .status(0))
     let buried = try JSONObject.all(in: output.standardError).filter { $0.text("event") == "deadLettered" }
-    #expect(buried.count == Self.jobs.count + 1)
+    expect(buried.count, is: Self.jobs.count + 1)
     for id in ["good", "last"] {
-      #expect(try await world.show(id).object("outcomes")?.numbers == ["accepted": 20])
+      expect(try await world.show(id).object("outcomes")?.numbers, is: ["accepted": 20])
     }
     let dead = try await world.server.command("XRANGE", "{\(world.namespace)}:dead", "-", "+")
-    for (_, reason) in Self.jobs { #expect(dead.contains(reason), "\(reason)") }
-    #expect(dead.contains("1 over the limit of 1048576"))
-    #expect(try await world.server.command("LLEN", list) == "0")
+    for (_, reason) in Self.jobs { expect(dead.contains(reason), "\(reason)") }
+    expect(dead.contains("1 over the limit of 1048576"))
+    expect(try await world.server.command("LLEN", list), is: "0")
   }
 }

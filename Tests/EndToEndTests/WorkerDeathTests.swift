@@ -1,5 +1,6 @@
 import PushTransport
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -38,33 +39,33 @@ struct WorkerDeathTests {
     try await world.submit("accident")
     try await world.until("accident") { accepted($0) >= 300 }
     victim.send(signal: SIGKILL)
-    #expect(await victim.waitForExit() == .signal(SIGKILL))
+    expect(await victim.waitForExit(), is: .signal(SIGKILL))
     let middle = try await world.show("accident")
-    #expect(middle.text("state") == "active")
+    expect(middle.text("state"), is: "active")
     try await simulator.setLatency(milliseconds: 0)
     try await world.succeed("campaign", "watch", "accident")
 
     let campaign = try await world.show("accident")
-    #expect(campaign.text("state") == "completed")
-    #expect(campaign.number("targets") == 3000)
-    #expect(campaign.object("outcomes")?.numbers == ["accepted": 2960, "unregistered": 30, "badToken": 10])
-    #expect(campaign.number("pruned") == 30)
-    #expect(campaign.number("pending") == 0 && campaign.number("inDoubt") == 0)
+    expect(campaign.text("state"), is: "completed")
+    expect(campaign.number("targets"), is: 3000)
+    expect(campaign.object("outcomes")?.numbers, is: ["accepted": 2960, "unregistered": 30, "badToken": 10])
+    expect(campaign.number("pruned"), is: 30)
+    expect(campaign.number("pending") == 0 && campaign.number("inDoubt") == 0)
     let resent = try #require(campaign.number("resent"))
-    #expect(resent > 0 && resent <= Self.window)
+    expect(resent > 0 && resent <= Self.window)
 
     let counters = try await simulator.counters()
     let duplicates = try #require(counters.number("duplicates"))
-    #expect(duplicates <= resent)
-    #expect(counters.number("accepted") == 2960 + duplicates)
+    expect(duplicates <= resent)
+    expect(counters.number("accepted"), is: 2960 + duplicates)
     let results = try JSONObject.all(in: await world.succeed("results", "export", "accident"))
-    #expect(Set(results.compactMap { $0.text("token") }).count == 3000)
-    #expect(results.count == 3000 && results.allSatisfy { $0.text("outcome") != nil })
+    expect(Set(results.compactMap { $0.text("token") }).count, is: 3000)
+    expect(results.count == 3000 && results.allSatisfy { $0.text("outcome") != nil })
 
-    #expect(await heir.terminate() == .status(0))
+    expect(await heir.terminate(), is: .status(0))
     let log = try JSONObject.all(in: await heir.errorLines.reduce(into: "") { $0 += $1 + "\n" })
-    #expect(log.contains { $0.text("event") == "takenOver" }, "\(log)")
-    #expect(log.last?.text("event") == "stopped")
+    expect(log.contains { $0.text("event") == "takenOver" }, "\(log)")
+    expect(log.last?.text("event"), is: "stopped")
   }
 
   @Test(arguments: PushEngineKind.one(for: "stoppedWorkerLeavesNothingInDoubtNorSentTwice"))
@@ -76,19 +77,19 @@ struct WorkerDeathTests {
     let first = try await worker(world, "first")
     try await world.submit("relay")
     try await world.until("relay") { accepted($0) >= 200 }
-    #expect(await first.terminate() == .status(0))
+    expect(await first.terminate(), is: .status(0))
     let halfway = try await world.show("relay")
-    #expect(halfway.text("state") == "active" && halfway.number("inDoubt") == 0)
-    #expect(halfway.number("pending") ?? 0 > 0)
+    expect(halfway.text("state") == "active" && halfway.number("inDoubt") == 0)
+    expect(halfway.number("pending") ?? 0 > 0)
     try await simulator.setLatency(milliseconds: 0)
 
     world.environment["CARILLON_WORKER_WINDOW"] = "1000"
     try await world.drain("second")
     let campaign = try await world.show("relay")
-    #expect(campaign.object("outcomes")?.numbers == ["accepted": 2000])
-    #expect(campaign.number("resent") == 0)
+    expect(campaign.object("outcomes")?.numbers, is: ["accepted": 2000])
+    expect(campaign.number("resent"), is: 0)
     let counters = try await simulator.counters()
-    #expect(counters.number("accepted") == 2000 && counters.number("duplicatesReceived") == 0)
+    expect(counters.number("accepted") == 2000 && counters.number("duplicatesReceived") == 0)
   }
 
   /// A worker dies after it has activated a campaign or closed a slice of a part. Neither part is lost or duplicated.
@@ -105,16 +106,16 @@ struct WorkerDeathTests {
     try await world.submit("goal", more: #","also":["widgets"]"#)
     let victim = try await world.start(
       ["worker", "--name", "victim"], environment: ["CARILLON_FAULT_KILL": kill])
-    #expect(await victim.waitForExit() == .signal(SIGKILL))
+    expect(await victim.waitForExit(), is: .signal(SIGKILL))
     try await world.drain("heir")
     for (id, count) in [("goal", 20), ("goal~main.widgets", 10)] {
       let campaign = try await world.show(id)
-      #expect(campaign.text("state") == "completed" && campaign.number("targets") == count, "\(campaign)")
-      #expect(campaign.object("outcomes")?.numbers == ["accepted": count])
+      expect(campaign.text("state") == "completed" && campaign.number("targets") == count, "\(campaign)")
+      expect(campaign.object("outcomes")?.numbers, is: ["accepted": count])
     }
-    #expect(try JSONObject.all(in: await world.succeed("campaign", "list", "--json")).count == 1)
+    expect(try JSONObject.all(in: await world.succeed("campaign", "list", "--json")).count, is: 1)
     let counters = try await simulator.counters()
-    #expect((counters.number("accepted") ?? 0) - (counters.number("duplicates") ?? 0) == 30)
-    #expect(try await world.succeed("dead", "list", "--json") == "[]\n")
+    expect((counters.number("accepted") ?? 0) - (counters.number("duplicates") ?? 0), is: 30)
+    expect(try await world.succeed("dead", "list", "--json"), is: "[]\n")
   }
 }

@@ -1,4 +1,5 @@
 import Dispatch
+import TestKit
 import Testing
 
 /// The executor on which an actor continues after it has called an asynchronous function of one of its parts.
@@ -102,6 +103,6 @@ import Testing
   }
 
   @Test func callerContinuesOnItsQueue() async {
-    #expect(await Host().functionsThatLeaveTheQueue() == [])
+    expect(await Host().functionsThatLeaveTheQueue(), is: [])
   }
 }

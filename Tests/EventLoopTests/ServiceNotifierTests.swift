@@ -1,6 +1,7 @@
 import Dispatch
 import EventLoop
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -13,8 +14,8 @@ struct ServiceNotifierTests {
     notifier.ready("works")
     notifier.stopping()
     var messages = socket.messages.makeAsyncIterator()
-    #expect(await messages.next() == "READY=1\nSTATUS=works")
-    #expect(await messages.next() == "STOPPING=1")
+    expect(await messages.next(), is: "READY=1\nSTATUS=works")
+    expect(await messages.next(), is: "STOPPING=1")
   }
 
   @Test func notifierSendsWatchdogMessagesFromItsLoop() async throws {
@@ -25,9 +26,9 @@ struct ServiceNotifierTests {
     ]
     let notifier = try #require(ServiceNotifier(environment))
     let timer = notifier.keepAlive(on: EventLoop(label: "watched"))
-    #expect(timer != nil)
+    expect(timer != nil)
     var messages = socket.messages.makeAsyncIterator()
-    for _ in 0..<3 { #expect(await messages.next() == "WATCHDOG=1") }
+    for _ in 0..<3 { expect(await messages.next(), is: "WATCHDOG=1") }
     withExtendedLifetime(timer) {}
   }
 
@@ -50,25 +51,25 @@ struct ServiceNotifierTests {
     _ = try #require(await socket.message(containing: "first mark"))
     notifier.ready("second mark")
     var messages = socket.messages.makeAsyncIterator()
-    #expect(await messages.next()?.contains("second mark") == true)
+    expect(await messages.next()?.contains("second mark"), is: true)
     gate.signal()
-    #expect(await messages.next() == "WATCHDOG=1")
+    expect(await messages.next(), is: "WATCHDOG=1")
     withExtendedLifetime(timer) {}
   }
 
   @Test func notifierIsSilentWithoutAServiceManager() throws {
-    #expect(ServiceNotifier([:]) == nil)
-    #expect(ServiceNotifier(["NOTIFY_SOCKET": ""]) == nil)
-    #expect(ServiceNotifier(["NOTIFY_SOCKET": "vsock:2:1234"]) == nil)
-    #expect(ServiceNotifier(["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 107)]) == nil)
+    expect(ServiceNotifier([:]) == nil)
+    expect(ServiceNotifier(["NOTIFY_SOCKET": ""]) == nil)
+    expect(ServiceNotifier(["NOTIFY_SOCKET": "vsock:2:1234"]) == nil)
+    expect(ServiceNotifier(["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 107)]) == nil)
     let loop = EventLoop(label: "unwatched")
     let unwatched = try #require(ServiceNotifier(["NOTIFY_SOCKET": "/nowhere"]))
-    #expect(unwatched.keepAlive(on: loop) == nil)
+    expect(unwatched.keepAlive(on: loop) == nil)
     // The call has no effect if no process reads.
     unwatched.stopping()
     for watch in [["WATCHDOG_USEC": "1", "WATCHDOG_PID": "1"], ["WATCHDOG_USEC": "0"], ["WATCHDOG_USEC": "soon"]] {
       let notifier = try #require(ServiceNotifier(watch.merging(["NOTIFY_SOCKET": "/nowhere"]) { $1 }))
-      #expect(notifier.keepAlive(on: loop) == nil)
+      expect(notifier.keepAlive(on: loop) == nil)
     }
   }
 }

@@ -1,4 +1,5 @@
 import EventLoop
+import TestKit
 import Testing
 
 /// Sockets over loopback. All work happens on one loop, as in the program.
@@ -63,7 +64,7 @@ import Testing
 
     func send(_ text: String) throws {
       let bytes = Array(text.utf8)
-      #expect(try bytes.withUnsafeBytes { try server?.write($0) } == .bytes(bytes.count))
+      expect(try bytes.withUnsafeBytes { try server?.write($0) }, is: .bytes(bytes.count))
     }
 
     func closeServer() { server?.close() }
@@ -81,9 +82,9 @@ import Testing
     var first: Set<String> = []
     while first != ["accepted", "connected"] { first.insert(try #require(await iterator.next())) }
     try await pair.send("hello")
-    #expect(await iterator.next() == "read hello")
+    expect(await iterator.next(), is: "read hello")
     await pair.closeServer()
-    #expect(await iterator.next() == "closed")
+    expect(await iterator.next(), is: "closed")
     await pair.finish()
   }
 
@@ -97,9 +98,9 @@ import Testing
 
   @Test func addressesAreWrittenAsUsual() throws {
     let four = try #require(try SocketAddress.resolve(host: "127.0.0.1", port: 80).first)
-    #expect(four.description == "127.0.0.1:80")
-    #expect(four.port == 80)
+    expect(four.description, is: "127.0.0.1:80")
+    expect(four.port, is: 80)
     let six = try #require(try SocketAddress.resolve(host: "::1", port: 443).first)
-    #expect(six.description == "[::1]:443")
+    expect(six.description, is: "[::1]:443")
   }
 }

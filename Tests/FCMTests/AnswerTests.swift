@@ -1,5 +1,6 @@
 import FCM
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -19,18 +20,18 @@ struct AnswerTests {
   @Test(arguments: AnswerTable.rows)
   func answerHasItsReasonAndItsConsequence(row: AnswerRow) {
     let answer = reply(row.status, row.body.utf8, retryAfter: row.retryAfter).answer
-    #expect(FCMReason(answer.reason) == row.reason)
+    expect(FCMReason(answer.reason), is: row.reason)
     let disposition = decide(answer)
-    #expect(disposition.target == row.target)
-    #expect(disposition.token == row.token)
-    #expect(disposition.effect == row.effect)
-    #expect(disposition.countsAttempt == row.countsAttempt)
-    #expect(!service.blamesToken(answer))
+    expect(disposition.target, is: row.target)
+    expect(disposition.token, is: row.token)
+    expect(disposition.effect, is: row.effect)
+    expect(disposition.countsAttempt, is: row.countsAttempt)
+    expect(!service.blamesToken(answer))
   }
 
   @Test func tableHasARowForEachReason() {
     // Two reasons come from the credential, and not from an answer.
-    #expect(Set(AnswerTable.rows.map(\.reason)).union([.keyRefused, .tokenRefused]) == Set(FCMReason.allCases))
+    expect(Set(AnswerTable.rows.map(\.reason)).union([.keyRefused, .tokenRefused]), is: Set(FCMReason.allCases))
   }
 
   /// A body may be cut at any place. A cut body prunes or quarantines a token only if it contains the whole proof.
@@ -38,7 +39,7 @@ struct AnswerTests {
   func cutBodyProvesNothingMore(row: AnswerRow) {
     for length in 0..<row.body.utf8.count {
       let disposition = decide(reply(row.status, row.body.utf8.prefix(length)).answer)
-      #expect(disposition.token == .keep || disposition.token == row.token)
+      expect(disposition.token == .keep || disposition.token == row.token)
     }
   }
 
@@ -47,33 +48,33 @@ struct AnswerTests {
     let pieces = ["{", "}", "[", "]", "\"", "\\", ":", ",", "error", "\"details\"", "\"@type\"", " ", "1", "null"]
     for _ in 0..<2000 {
       let body = (0..<Int.random(in: 0..<40, using: &seed)).map { _ in pieces.randomElement(using: &seed) ?? "" }
-      #expect(decide(reply(404, body.joined().utf8).answer).token == .keep)
+      expect(decide(reply(404, body.joined().utf8).answer).token, is: .keep)
     }
-    #expect(reply(404, String(repeating: "[", count: 100_000).utf8).answer.reason == .none)
+    expect(reply(404, String(repeating: "[", count: 100_000).utf8).answer.reason, is: .none)
   }
 
   @Test(arguments: [500, 502, 503, 504, 507] as [UInt16], FCMReason.allCases)
   func serverErrorNeverJudgesATokenOrTheCredential(status: UInt16, reason: FCMReason) {
     let disposition = decide(PushAnswer(kind: .answered, status: status, reason: reason.code))
-    #expect(disposition.token == .keep && disposition.effect == .none && disposition.countsAttempt)
+    expect(disposition.token == .keep && disposition.effect == .none && disposition.countsAttempt)
   }
 
   @Test func onlyA404PrunesAnUnregisteredToken() {
     for status: UInt16 in 400..<500 where status != 404 {
       let disposition = decide(PushAnswer(kind: .answered, status: status, reason: FCMReason.unregistered.code))
-      #expect(disposition.token == .quarantine)
+      expect(disposition.token, is: .quarantine)
     }
   }
 
   @Test func delayGrowsWithEachAttempt() {
     let failing = PushAnswer(kind: .answered, status: 503, reason: FCMReason.unavailable.code)
-    #expect((1...4).map { decide(failing, attempt: $0).target } == [10, 40, 160, 640].map(Self.after))
+    expect((1...4).map { decide(failing, attempt: $0).target }, is: [10, 40, 160, 640].map(Self.after))
     let gateway = PushAnswer(kind: .answered, status: 502, reason: FCMReason.none.code)
-    #expect((1...4).map { decide(gateway, attempt: $0).target } == [30, 40, 160, 640].map(Self.after))
+    expect((1...4).map { decide(gateway, attempt: $0).target }, is: [30, 40, 160, 640].map(Self.after))
     let device = PushAnswer(kind: .answered, status: 429, reason: FCMReason.targetQuotaExceeded.code)
-    #expect((1...3).map { decide(device, attempt: $0).target } == [60, 120, 240].map(Self.after))
+    expect((1...3).map { decide(device, attempt: $0).target }, is: [60, 120, 240].map(Self.after))
     let project = PushAnswer(kind: .answered, status: 429, reason: FCMReason.projectQuotaExceeded.code)
-    #expect(decide(project, attempt: 9).target == Self.after(60), "it does not use up attempts")
+    expect(decide(project, attempt: 9).target, is: Self.after(60), "it does not use up attempts")
   }
 
   /// Sends a push that always gets the same answer, until it has an outcome.
@@ -113,11 +114,11 @@ struct AnswerTests {
       for retryAfter in [0, 7, 45, 300, 600, 1201, 1800, 3600, 40_000] as [UInt16] {
         let answer = PushAnswer(kind: .answered, status: status, reason: reason.code, retryAfter: retryAfter)
         let (delays, outcome) = attempts(at: answer, policy) { .random(in: 0...1, using: &seed) }
-        #expect(outcome == .failed && delays.allSatisfy { $0 >= 10 }, "\(delays)")
+        expect(outcome == .failed && delays.allSatisfy { $0 >= 10 }, "\(delays)")
         // Another delay as long as `Retry-After` asks for would have exceeded the time.
         let total = delays.reduce(0, +) / 60
         let least = 60 - max(10, 1.1 * Double(retryAfter) / 60)
-        #expect(total >= least && total <= 64, "\(policy) \(retryAfter): \(delays)")
+        expect(total >= least && total <= 64, "\(policy) \(retryAfter): \(delays)")
       }
     }
   }
@@ -125,14 +126,14 @@ struct AnswerTests {
   @Test func pushGetsEightAttemptsByDefault() {
     let internalError = PushAnswer(kind: .answered, status: 500, reason: FCMReason.internalError.code)
     let (delays, _) = attempts(at: internalError, RetryPolicy(jitter: 0)) { 0 }
-    #expect(delays == [10, 40, 160, 900, 900, 900, 600])
+    expect(delays, is: [10, 40, 160, 900, 900, 900, 600])
   }
 
   /// The device may get every attempt without an answer, so there are few of them.
   @Test func unansweredPushGetsNineAttempts() {
     for number in [1, 5, 20] {
       let (delays, outcome) = attempts(at: PushAnswer(kind: .ambiguous), RetryPolicy(attempts: number, jitter: 0)) { 0 }
-      #expect(outcome == .unknown && delays == [10, 10, 20, 40, 80, 160, 1280, 1860])
+      expect(outcome == .unknown && delays == [10, 10, 20, 40, 80, 160, 1280, 1860])
     }
   }
 
@@ -145,12 +146,12 @@ struct AnswerTests {
         of: service, policy: policy, ambiguity: .resend, jitter: 0
       ).target
     }
-    #expect(delay(429, .projectQuotaExceeded) == Self.after(60))
-    #expect(delay(429, .targetQuotaExceeded) == Self.after(60))
-    #expect(delay(429, .projectQuotaExceeded, retryAfter: 30) == Self.after(30))
-    #expect(delay(503, .unavailable, retryAfter: 300) == Self.after(60), "delays have at least a 60th part of an hour")
-    #expect(delay(502, .none) == Self.after(30))
-    #expect(delay(503, .unavailable) == Self.after(10))
+    expect(delay(429, .projectQuotaExceeded), is: Self.after(60))
+    expect(delay(429, .targetQuotaExceeded), is: Self.after(60))
+    expect(delay(429, .projectQuotaExceeded, retryAfter: 30), is: Self.after(30))
+    expect(delay(503, .unavailable, retryAfter: 300), is: Self.after(60), "delays have at least a 60th part of an hour")
+    expect(delay(502, .none), is: Self.after(30))
+    expect(delay(503, .unavailable), is: Self.after(10))
   }
 
   /// Only a limit per minute in a refusal of the project counts. A limit per day does not count.
@@ -171,13 +172,13 @@ struct AnswerTests {
       #"{"metadata":{\#(metadata)},"reason":"\#(reason)",\#(type)}"#,
     ] {
       let body = AnswerTable.error(429, "RESOURCE_EXHAUSTED", "", detail)
-      #expect(reply(429, body.utf8).answer.quotaPerMinute == limit)
+      expect(reply(429, body.utf8).answer.quotaPerMinute, is: limit)
     }
   }
 
   @Test func quotaBelongsToTheProject() {
-    #expect(service.quota == ServiceQuota(name: "fcm:demo", perSecond: 10_000, rampSeconds: 60))
-    #expect(FCMService().quota == nil)
+    expect(service.quota, is: ServiceQuota(name: "fcm:demo", perSecond: 10_000, rampSeconds: 60))
+    expect(FCMService().quota, is: nil)
   }
 
   private static func after(_ seconds: Int) -> Disposition.Target { .retry(afterMilliseconds: seconds * 1000) }
@@ -186,40 +187,40 @@ struct AnswerTests {
     func meaning(_ status: UInt16, _ reason: FCMReason) -> AnswerMeaning {
       service.meaning(of: PushAnswer(kind: .answered, status: status, reason: reason.code), generation: 3)
     }
-    #expect(meaning(401, .unauthenticated) == AnswerMeaning(blame: .clears, event: .tokenExpired(generation: 3)))
-    #expect(meaning(401, .none).event == .tokenExpired(generation: 3))
-    #expect(meaning(401, .thirdPartyAuthError) == AnswerMeaning(blame: .clears))
-    #expect(meaning(404, .unregistered) == AnswerMeaning(blame: .clears))
-    #expect(meaning(502, .none) == AnswerMeaning(blame: .counts))
+    expect(meaning(401, .unauthenticated), is: AnswerMeaning(blame: .clears, event: .tokenExpired(generation: 3)))
+    expect(meaning(401, .none).event, is: .tokenExpired(generation: 3))
+    expect(meaning(401, .thirdPartyAuthError), is: AnswerMeaning(blame: .clears))
+    expect(meaning(404, .unregistered), is: AnswerMeaning(blame: .clears))
+    expect(meaning(502, .none), is: AnswerMeaning(blame: .counts))
     let denied = PushAnswer(kind: .answered, status: 403, reason: FCMReason.serviceDisabled.code)
-    #expect(
-      service.refusal(of: denied, unknownReason: nil, generation: 3)
-        == .refused(FCMReason.serviceDisabled.code, generation: 3))
+    expect(
+      service.refusal(of: denied, unknownReason: nil, generation: 3),
+      is: .refused(FCMReason.serviceDisabled.code, generation: 3))
   }
 
   @Test(arguments: [(500, false), (501, false), (502, true), (503, true), (504, true), (505, false), (429, false)])
   func gatewayErrorsAndUnavailabilityAreOutages(status: Int, isOutage: Bool) {
-    #expect(service.isUnavailable(PushAnswer(kind: .answered, status: UInt16(status))) == isOutage)
+    expect(service.isUnavailable(PushAnswer(kind: .answered, status: UInt16(status))), is: isOutage)
   }
 
   @Test func unknownWordIsKeptInPrintableForm() {
     let reply = reply(418, AnswerTable.error(418, "TEAPOT", "", AnswerTable.fcm("Tea\u{1b}é" + longText)).utf8)
-    #expect(reply.answer.reason == .other)
-    #expect(reply.unknownReason == "Tea???" + longText.prefix(58))
+    expect(reply.answer.reason, is: .other)
+    expect(reply.unknownReason, is: "Tea???" + longText.prefix(58))
   }
 
   private let longText = String(repeating: "x", count: 70)
 
   @Test(arguments: FCMReason.allCases)
   func reasonHasItsCodeAndItsText(reason: FCMReason) {
-    #expect(FCMReason(reason.code) == reason)
-    #expect(service.reasonName(of: reason.code) == reason.name)
+    expect(FCMReason(reason.code), is: reason)
+    expect(service.reasonName(of: reason.code), is: reason.name)
   }
 
   @Test(arguments: ["fK3dQ0bLQ0mB1x2y3z4A5b:APA91bHun4MxP5egoKMwt2KZFBaFUH-1RYqx", "cOfs8TqJQ0-B1x2y3z4A5_"])
   func tokenIsItsOwnText(text: String) {
-    #expect(service.token(text).map { service.text(of: $0) } == text)
-    #expect(service.token(" \(text)\n") == service.token(text))
-    #expect(service.token("\(text) \(text)") == nil)
+    expect(service.token(text).map { service.text(of: $0) }, is: text)
+    expect(service.token(" \(text)\n"), is: service.token(text))
+    expect(service.token("\(text) \(text)"), is: nil)
   }
 }

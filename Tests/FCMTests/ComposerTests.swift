@@ -1,6 +1,7 @@
 import FCM
 import PushCore
 import PushTransport
+import TestKit
 import TestSupport
 import Testing
 
@@ -32,30 +33,30 @@ struct ComposerTests {
     // The format of `TargetValues`: the form, then each value with its length.
     let sealed = values.reduce(into: [0, 0] as [UInt8]) { $0 += [0, UInt8($1.utf8.count)] + $1.utf8 }
     let fits = batch.append(Array(token.utf8)[...], TargetValues(sealed[...]), tag: 7, by: composer)
-    #expect(fits)
+    expect(fits)
     let push = try #require(batch.pushes.first)
-    #expect(Array(batch.bytes[Int(push.token.lowerBound)..<Int(push.token.upperBound)]) == Array(token.utf8))
-    #expect(batch.request.path == "/v1/projects/demo/messages:send" && batch.request.tokenInPath == nil)
+    expect(Array(batch.bytes[Int(push.token.lowerBound)..<Int(push.token.upperBound)]), is: Array(token.utf8))
+    expect(batch.request.path == "/v1/projects/demo/messages:send" && batch.request.tokenInPath == nil)
     let text = batch.bytes[Int(push.payload.lowerBound)..<Int(push.payload.upperBound)]
     _ = try JSONValue(parsing: Array(text), maximumDepth: 32)
     return String(decoding: text, as: UTF8.self)
   }
 
   @Test func notificationGetsPriorityTagAndLabel() throws {
-    #expect(
-      try body(#"{"notification": {"title": "Hi"}}"#)
-        == #"{"message":{"token":"\#(Self.token)",\#(Self.label),"android":{"priority":"HIGH","notification":{"tag":""#
+    expect(
+      try body(#"{"notification": {"title": "Hi"}}"#),
+      is: #"{"message":{"token":"\#(Self.token)",\#(Self.label),"android":{"priority":"HIGH","notification":{"tag":""#
         + Self.tag + #""}},"notification":{"title":"Hi"}}}"#)
   }
 
   @Test func installationIDIsSentAsSuch() throws {
-    #expect(try body(#"{"notification":{"title":"T"}}"#, to: Self.installation).hasPrefix(#"{"message":{"fid":"cOfs8"#))
+    expect(try body(#"{"notification":{"title":"T"}}"#, to: Self.installation).hasPrefix(#"{"message":{"fid":"cOfs8"#))
   }
 
   @Test func dataMessageHasNoTag() throws {
-    #expect(
-      try body(#"{"data":{"k":"v"}}"#, #","collapseId":"news""#, type: "background")
-        == #"{"message":{"token":"\#(Self.token)",\#(Self.label),"#
+    expect(
+      try body(#"{"data":{"k":"v"}}"#, #","collapseId":"news""#, type: "background"),
+      is: #"{"message":{"token":"\#(Self.token)",\#(Self.label),"#
         + #""android":{"priority":"NORMAL","collapse_key":"news"},"data":{"k":"v"}}}"#)
   }
 
@@ -63,16 +64,16 @@ struct ComposerTests {
     let payload =
       #"{"android":{"priority":"normal","ttl":"60s","collapseKey":"c","notification":{"tag":"t","body":"B"}},"#
       + #""fcmOptions":{"analyticsLabel":"mine"}}"#
-    #expect(
-      try body(payload, #","collapseId":"other""#, expiration: 2000)
-        == #"{"message":{"token":"\#(Self.token)",\#(payload.dropFirst())}"#)
+    expect(
+      try body(payload, #","collapseId":"other""#, expiration: 2000),
+      is: #"{"message":{"token":"\#(Self.token)",\#(payload.dropFirst())}"#)
   }
 
   @Test func membersAreAddedToGivenObjects() throws {
-    #expect(
+    expect(
       try body(
-        #"{"android":{"notification":{"title":"T"}},"fcm_options":{}}"#, #","collapseId":"sale""#, expiration: 2000)
-        == #"{"message":{"token":"\#(Self.token)","android":{"priority":"HIGH","collapse_key":"sale","ttl":"1000s","#
+        #"{"android":{"notification":{"title":"T"}},"fcm_options":{}}"#, #","collapseId":"sale""#, expiration: 2000),
+      is: #"{"message":{"token":"\#(Self.token)","android":{"priority":"HIGH","collapse_key":"sale","ttl":"1000s","#
         + #""notification":{"tag":"sale","title":"T"}},"fcm_options":{"analytics_label":"spring-sale"}}}"#)
   }
 
@@ -82,13 +83,13 @@ struct ComposerTests {
       (1600, 1700, #","ttl":"0s""#), (9_000_000, 1000, #","ttl":"2419200s""#),
     ] as [(Int?, Int, String)])
   func lifetimeIsWhatIsLeftWhenThePushIsMade(expiration: Int?, now: Int, ttl: String) throws {
-    #expect(
+    expect(
       try body(#"{"data":{"k":"v"}}"#, expiration: expiration, now: now, type: "background")
         .contains(#"{"priority":"NORMAL"\#(ttl)}"#))
   }
 
   @Test func secondVersionOfAndroidSettingsGetsNoPriority() throws {
-    #expect(
+    expect(
       try body(
         #"{"android_v2":{"background_sync":{}}}"#, #","collapseId":"c""#, expiration: 1060, type: "background"
       )
@@ -100,8 +101,8 @@ struct ComposerTests {
       #"{"notification":{"title":"Hi {{name|you}}"},"data":{"k":"v"}}"#, #","uniqueKey":"push""#, expiration: 1060,
       values: ["Ada"])
     let id = UUIDText.text(PushID(campaign: "spring-sale").id(token: Array(Self.token.utf8)))
-    #expect(text.hasSuffix(#""notification":{"title":"Hi Ada"},"data":{"k":"v","push":"\#(id)"}}}"#))
-    #expect(text.contains(#""ttl":"60s""#))
+    expect(text.hasSuffix(#""notification":{"title":"Hi Ada"},"data":{"k":"v","push":"\#(id)"}}}"#))
+    expect(text.contains(#""ttl":"60s""#))
   }
 
   @Test(
@@ -123,7 +124,7 @@ struct ComposerTests {
     ])
   func uniqueKeyIsInTheDataThatAndroidGets(payload: String, end: String) throws {
     let id = UUIDText.text(PushID(campaign: "spring-sale").id(token: Array(Self.token.utf8)))
-    #expect(try body(payload, #","uniqueKey":"push""#).hasSuffix(end.replacing("ID", with: id)))
+    expect(try body(payload, #","uniqueKey":"push""#).hasSuffix(end.replacing("ID", with: id)))
   }
 
   @Test func campaignsWithLongIDsHaveDifferentLabels() throws {
@@ -136,8 +137,8 @@ struct ComposerTests {
       _ = batch.append(Array(Self.token.utf8)[...], tag: 0, by: composer)
       return String(decoding: batch.bytes, as: UTF8.self)
     }
-    #expect(bodies[0] != bodies[1])
-    #expect(bodies.allSatisfy { $0.contains(#""analytics_label":"xxx"#) })
+    expect(bodies[0] != bodies[1])
+    expect(bodies.allSatisfy { $0.contains(#""analytics_label":"xxx"#) })
   }
 
   @Test func messageAtItsLimitIsSentAndALargerOneIsNot() throws {
@@ -148,8 +149,8 @@ struct ComposerTests {
       var batch = composer.batch(isUnproven: false, capacity: 1, now: 1000)
       let sealed = [0, 0, UInt8(length >> 8), UInt8(length & 255)] + [UInt8](repeating: 0x78, count: length)
       let added = batch.append(Array(Self.token.utf8)[...], TargetValues(sealed[...]), tag: 0, by: composer)
-      #expect(added == fits)
-      #expect(batch.pushes.isEmpty != fits && batch.bytes.isEmpty != fits)
+      expect(added, is: fits)
+      expect(batch.pushes.isEmpty != fits && batch.bytes.isEmpty != fits)
     }
   }
 }

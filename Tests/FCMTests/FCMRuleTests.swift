@@ -1,6 +1,7 @@
 import FCM
 import PushCore
 import ServiceTools
+import TestKit
 import TestSupport
 import Testing
 
@@ -194,19 +195,19 @@ struct FCMRuleTests {
   func ruleFindsTheWrongPushAndNotTheRightOne(pair: RulePair) throws {
     let found = try Self.findings(pair.wrong, pair.wrongJob)
     let hits = found.filter { $0.rule.id == pair.rule.rawValue }
-    #expect(!hits.isEmpty, "\(found)")
-    if let path = pair.path { #expect(hits.map(\.path).contains(path)) }
+    expect(!hits.isEmpty, "\(found)")
+    if let path = pair.path { expect(hits.map(\.path).contains(path)) }
     let right = try Self.findings(pair.right, pair.rightJob)
-    #expect(!right.contains { $0.rule.id == pair.rule.rawValue }, "\(right)")
-    #expect(!right.contains { $0.rule.severity == .error }, "\(right)")
+    expect(!right.contains { $0.rule.id == pair.rule.rawValue }, "\(right)")
+    expect(!right.contains { $0.rule.severity == .error }, "\(right)")
   }
 
   /// `lint` reports these rules, see ``lintFindsRepeatsAndJobErrors()``.
   private static let ofLint: Set<FCMRule> = [.duplicateKey, .job, .variantSame]
 
   @Test func tableHasARowForEachRule() {
-    #expect(Set(Self.pairs.map(\.rule)).union(Self.ofLint) == Set(FCMRule.allCases))
-    for rule in FCMRule.allCases { #expect(!rule.summary.isEmpty && !rule.source.isEmpty) }
+    expect(Set(Self.pairs.map(\.rule)).union(Self.ofLint), is: Set(FCMRule.allCases))
+    for rule in FCMRule.allCases { expect(!rule.summary.isEmpty && !rule.source.isEmpty) }
   }
 
   @Test func lintFindsRepeatsAndJobErrors() throws {
@@ -215,15 +216,15 @@ struct FCMRuleTests {
         Array(text.utf8), resolved: nil, as: nil, app: nil, apps: .any([FCMService()]), now: nil
       ).findings.map(\.rule.id)
     }
-    #expect(try found(#"{"data":{"a":"1","a":"2"}}"#) == ["duplicate-key"])
-    #expect(
-      try found(#"{"id":"a","app":"n","audience":{},"fcm":{"message":{"notification":{"title":"T"}}}}"#) == ["job"])
-    #expect(
+    expect(try found(#"{"data":{"a":"1","a":"2"}}"#), is: ["duplicate-key"])
+    expect(
+      try found(#"{"id":"a","app":"n","audience":{},"fcm":{"message":{"notification":{"title":"T"}}}}"#), is: ["job"])
+    expect(
       try found(
         #"{"id":"a","app":"n","audience":{"users":["u"]},"fcm":{"message":{"notification":{"title":"T"}}},"#
-          + #""variants":[{"name":"x"},{"name":"y"}]}"#) == ["variant-same"])
-    #expect(try found(#"{"fcm":{"message":{"data":{"a":1}}}}"#) == ["data-value"])
-    #expect(try found(Self.hello) == [])
+          + #""variants":[{"name":"x"},{"name":"y"}]}"#), is: ["variant-same"])
+    expect(try found(#"{"fcm":{"message":{"data":{"a":1}}}}"#), is: ["data-value"])
+    expect(try found(Self.hello), is: [])
   }
 
   /// `message` has an error, so the push can't be rendered. `fcm.message` alone has no notification text, but that must
@@ -238,13 +239,13 @@ struct FCMRuleTests {
       + fields + "}"
     let lint = try FCMTools().lint(
       Array(job.utf8), resolved: nil, as: nil, app: nil, apps: .any([FCMService()]), now: nil)
-    #expect(lint.findings.map(\.path) == [place], "\(lint.findings)")
+    expect(lint.findings.map(\.path), is: [place], "\(lint.findings)")
   }
 
   @Test(arguments: [("{}", "add a title or body"), (#"{"data":{"k":"v"}}"#, "set fcm.pushType to background")])
   func emptyAlertGetsTheRemedyThatHelps(payload: String, hint: String) throws {
     let finding = try #require(try Self.findings(payload, "").first { $0.rule.id == "alert-empty" })
-    #expect(finding.hint?.contains(hint) == true)
+    expect(finding.hint?.contains(hint), is: true)
   }
 
   @Test func lintReportsAllMovedFields() throws {
@@ -252,7 +253,7 @@ struct FCMRuleTests {
     let job = #"{"id":"a","app":"n","audience":{"users":["u"]},\#(fields)}"#
     let lint = try FCMTools().lint(
       Array(job.utf8), resolved: nil, as: nil, app: nil, apps: .any([FCMService()]), now: nil)
-    #expect(lint.findings.map(\.path) == ["payload", "pushType", "variants[0].payload"])
+    expect(lint.findings.map(\.path), is: ["payload", "pushType", "variants[0].payload"])
   }
 
   /// A shortened text fills the space up to the limit. Its size is not that of an empty text.
@@ -263,14 +264,14 @@ struct FCMRuleTests {
       + #""trim":"message.body"}"#
     let lint = try FCMTools().lint(
       Array(job.utf8), resolved: nil, as: nil, app: nil, apps: .any([FCMService()]), now: nil)
-    #expect(lint.sizes.map(\.bytes) == [bytes] && lint.findings.isEmpty, "\(lint)")
+    expect(lint.sizes.map(\.bytes) == [bytes] && lint.findings.isEmpty, "\(lint)")
   }
 
   @Test func lintInfersThePushTypeAndMeasuresTheMessage() throws {
     let lint = try FCMTools().lint(
       Array(#"{"data":{"key":"value"}}"#.utf8), resolved: nil, as: nil, app: nil, apps: .any([FCMService()]), now: nil)
-    #expect(lint.pushType == "background" && lint.isInferred)
-    #expect(lint.sizes == [.init(name: "background", bytes: 8, limit: 4096)])
+    expect(lint.pushType == "background" && lint.isInferred)
+    expect(lint.sizes, is: [.init(name: "background", bytes: 8, limit: 4096)])
   }
 
   /// A rule that refuses a message would be useless if the composer sent it, and the other way round.
@@ -283,7 +284,7 @@ struct FCMRuleTests {
       let composer = service.composer(for: campaign, expiration: nil)
       var batch = composer.batch(isUnproven: false, capacity: 1, now: 0)
       let fits = batch.append(Array("c:token".utf8)[...], tag: 0, by: composer)
-      #expect(fits != isRefused)
+      expect(fits != isRefused)
     }
   }
 }

@@ -2,6 +2,7 @@ import FCM
 import PushCore
 import PushTransport
 import ServiceTools
+import TestKit
 import TestSupport
 import Testing
 
@@ -22,20 +23,20 @@ struct FCMToolsTests {
     let file = try folder.writeSecret("account.json", String(decoding: AccountKit.json(), as: UTF8.self))
     let own = try settings(["serviceAccountFile": file])
     let account = try ServiceAccount(json: AccountKit.json())
-    #expect((own.service as? FCMService)?.project == account.projectID)
-    #expect(own.url == "https://fcm.googleapis.com:443" && own.credentialFiles == [file])
-    #expect(
-      try own.credentialFindings(now: 0)
-        == [.healthy("service account \(account.clientEmail) of project \(account.projectID) can be read")])
+    expect((own.service as? FCMService)?.project, is: account.projectID)
+    expect(own.url == "https://fcm.googleapis.com:443" && own.credentialFiles == [file])
+    expect(
+      try own.credentialFindings(now: 0),
+      is: [.healthy("service account \(account.clientEmail) of project \(account.projectID) can be read")])
     let other = try settings(
       ["serviceAccountFile": file, "project": "other", "endpoint": "https://127.0.0.1:2198"])
-    #expect((other.service as? FCMService)?.project == "other" && other.url == "https://127.0.0.1:2198")
+    expect((other.service as? FCMService)?.project == "other" && other.url == "https://127.0.0.1:2198")
     guard case .advice = try #require(try other.credentialFindings(now: 0).first) else {
       Issue.record("an account of another project is worth a word")
       return
     }
-    #expect(own.credentialIdentity != other.credentialIdentity)
-    #expect(try own.makeCredential(reaching: PushEndpoint(url: own.url)) is AccessTokenSource)
+    expect(own.credentialIdentity != other.credentialIdentity)
+    expect(try own.makeCredential(reaching: PushEndpoint(url: own.url)) is AccessTokenSource)
   }
 
   /// Workers send to the project of the key that they read first, so a key of another project would fail every push.
@@ -51,7 +52,7 @@ struct FCMToolsTests {
     try own.reload(credential, sharedBy: [own])
     _ = try write(["project_id": "another-project"])
     let error = #expect(throws: ServiceError.self) { try own.reload(credential, sharedBy: [own]) }
-    #expect(error?.message.contains("belongs to project another-project, and the workers send to") == true)
+    expect(error?.message.contains("belongs to project another-project, and the workers send to"), is: true)
     // An account of another project may have a role in the project that the configuration names.
     try named.reload(credential, sharedBy: [named])
   }
@@ -66,26 +67,25 @@ struct FCMToolsTests {
     ] as [([String: String], String)])
   func wrongSettingNamesItsKey(values: [String: String], key: String) {
     let error = #expect(throws: ConfigurationError.self) { try settings(values) }
-    #expect(error?.key == key && error?.hint != nil)
+    expect(error?.key == key && error?.hint != nil)
   }
 
   @Test func missingKeyFileNamesItsKeyAndARemedy() throws {
     let error = #expect(throws: ServiceError.self) {
       try settings(["serviceAccountFile": "/nowhere/account.json"]).credentialFindings(now: 0)
     }
-    #expect(error?.message.hasPrefix("apps.news.serviceAccountFile: /nowhere/account.json: ") == true)
-    #expect(error?.hint != nil)
+    expect(error?.message.hasPrefix("apps.news.serviceAccountFile: /nowhere/account.json: "), is: true)
+    expect(error?.hint != nil)
   }
 
   @Test func interviewWritesTheSettings() throws {
     func lines(_ options: [String: String]) throws -> [String] {
       try tools.setUp(SetupInterview(options: options, ask: nil, relative: { $0 })).lines
     }
-    #expect(
-      try lines(["service-account-file": "a.json", "project": "p"])
-        == ["serviceAccountFile: a.json", "project: p"])
-    #expect(
-      try lines(["metadata-server": "true", "project": "p"]) == ["project: p", "metadataServer: true"])
+    expect(
+      try lines(["service-account-file": "a.json", "project": "p"]), is: ["serviceAccountFile: a.json", "project: p"])
+    expect(
+      try lines(["metadata-server": "true", "project": "p"]), is: ["project: p", "metadataServer: true"])
     #expect(throws: ServiceError.self) { try lines([:]) }
     #expect(throws: ServiceError.self) { try lines(["metadata-server": "true", "service-account-file": "a"]) }
   }
@@ -93,9 +93,9 @@ struct FCMToolsTests {
   @Test(arguments: AnswerTable.rows)
   func answerIsExplained(row: AnswerRow) {
     let answer = tools.answer(HTTPExchange.Response(status: row.status, headers: [], body: Array(row.body.utf8)))
-    #expect(answer.isAccepted == (row.status == 200))
-    #expect(!answer.meaning.isEmpty && !answer.hint.isEmpty)
-    #expect(answer.reason == row.reason.code)
+    expect(answer.isAccepted, is: row.status == 200)
+    expect(!answer.meaning.isEmpty && !answer.hint.isEmpty)
+    expect(answer.reason, is: row.reason.code)
   }
 
   @Test func pushByHandReplacesNoNotification() throws {
@@ -105,7 +105,7 @@ struct FCMToolsTests {
     let token = try #require(service.token("c:token"))
     let push = PreparedPush(
       to: token, by: tools.composer(byHand: campaign, of: service, expiration: nil), of: service, now: 0)
-    #expect(push.map { String(decoding: $0.body, as: UTF8.self).contains("tag") } == false)
-    #expect(push?.path == "/v1/projects/demo/messages:send")
+    expect(push.map { String(decoding: $0.body, as: UTF8.self).contains("tag") }, is: false)
+    expect(push?.path, is: "/v1/projects/demo/messages:send")
   }
 }

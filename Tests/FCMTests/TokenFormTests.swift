@@ -1,3 +1,4 @@
+import TestKit
 import Testing
 
 @testable import FCM
@@ -8,8 +9,8 @@ import Testing
     ("fK3dQ0:APA91bHun4MxP5e", .registration), ("cOfs8TqJQ0-B1x2y3z4A5_", .installation),
   ])
   func formOfAnAddressIsRecognized(text: String, form: TokenForm) {
-    #expect(TokenForm(text.utf8) == form)
-    #expect(TokenForm.isInstallation(Array(text.utf8)[...]) == (form == .installation))
+    expect(TokenForm(text.utf8), is: form)
+    expect(TokenForm.isInstallation(Array(text.utf8)[...]), is: form == .installation)
   }
 
   @Test(arguments: [
@@ -17,7 +18,7 @@ import Testing
     String(repeating: "a:", count: 1025),
   ])
   func otherTextsAreRefused(text: String) {
-    #expect(TokenForm(text.utf8) == nil)
-    #expect(!TokenForm.isInstallation(Array(text.utf8)[...]))
+    expect(TokenForm(text.utf8), is: nil)
+    expect(!TokenForm.isInstallation(Array(text.utf8)[...]))
   }
 }

@@ -1,5 +1,6 @@
 import EventLoop
 import FaultKit
+import TestKit
 import Testing
 
 /// Two ends with a proxy between them, with and without faults.
@@ -8,18 +9,18 @@ import Testing
     try await Scene.run { scene in
       try await scene.client.write("question")
       let target = try await scene.accepted()
-      #expect(try await target.read(8) == "question")
+      expect(try await target.read(8), is: "question")
       try await target.write("answer")
-      #expect(try await scene.client.read(6) == "answer")
+      expect(try await scene.client.read(6), is: "answer")
       await scene.client.finishWriting()
-      #expect(await target.end() == .closed)
+      expect(await target.end(), is: .closed)
       try await target.write("still here")
-      #expect(try await scene.client.read(10) == "still here")
+      expect(try await scene.client.read(10), is: "still here")
       await target.finishWriting()
-      #expect(await scene.client.end() == .closed)
+      expect(await scene.client.end(), is: .closed)
       await scene.proxy.wait(until: { $0.open == 0 })
       let counters = await scene.proxy.counters
-      #expect((counters.accepted, counters.requestBytes, counters.replyBytes) == (1, 8, 16))
+      expect((counters.accepted, counters.requestBytes, counters.replyBytes) == (1, 8, 16))
     }
   }
 
@@ -28,7 +29,7 @@ import Testing
       let text = String(repeating: "0123456789abcdef", count: 1 << 19)
       async let written: Void = scene.client.write(text)
       let target = try await scene.accepted()
-      #expect(try await target.read(text.utf8.count) == text)
+      expect(try await target.read(text.utf8.count), is: text)
       try await written
     }
   }
@@ -39,9 +40,9 @@ import Testing
       await scene.proxy.set(.stall)
       try await scene.client.write("later")
       await scene.proxy.wait(until: { $0.stalls == 1 })
-      #expect(await scene.proxy.counters.requestBytes == 4)
+      expect(await scene.proxy.counters.requestBytes, is: 4)
       await scene.proxy.set(.none)
-      #expect(try await target.read(5) == "later")
+      expect(try await target.read(5), is: "later")
     }
   }
 
@@ -50,11 +51,11 @@ import Testing
       let target = try await scene.exchange()
       await scene.proxy.set(.drop(requests: false, replies: true))
       try await scene.client.write("apply")
-      #expect(try await target.read(5) == "apply")
+      expect(try await target.read(5), is: "apply")
       try await target.write("applied")
       await scene.proxy.wait(until: { $0.swallowedReplyBytes == 7 })
       await scene.proxy.set(.none)
-      #expect(await scene.client.end() == .failed)
+      expect(await scene.client.end(), is: .failed)
     }
   }
 
@@ -63,9 +64,9 @@ import Testing
       let target = try await scene.exchange()
       await scene.proxy.cut(after: 3, of: .requests, by: .finish)
       try await scene.client.write("abcdef")
-      #expect(try await target.read(3) == "abc")
-      #expect(await target.end() == .closed)
-      #expect(await scene.proxy.counters.cuts == 1)
+      expect(try await target.read(3), is: "abc")
+      expect(await target.end(), is: .closed)
+      expect(await scene.proxy.counters.cuts, is: 1)
     }
   }
 
@@ -74,11 +75,11 @@ import Testing
       let target = try await scene.exchange()
       await scene.proxy.cut(after: 0, of: .replies)
       try await scene.client.write("apply")
-      #expect(try await target.read(5) == "apply")
+      expect(try await target.read(5), is: "apply")
       try await target.write("applied")
-      #expect(await scene.client.end() == .failed)
-      #expect(await target.end() == .failed)
-      #expect(await scene.proxy.counters.cuts == 1)
+      expect(await scene.client.end(), is: .failed)
+      expect(await target.end(), is: .failed)
+      expect(await scene.proxy.counters.cuts, is: 1)
     }
   }
 
@@ -87,16 +88,16 @@ import Testing
       await scene.proxy.cut(after: 0, of: .requests)
       await scene.proxy.disarm()
       _ = try await scene.exchange()
-      #expect(await scene.proxy.counters.cuts == 0)
+      expect(await scene.proxy.counters.cuts, is: 0)
     }
   }
 
   @Test func everyConnectionCanBeCutAtOnce() async throws {
     try await Scene.run { scene in
       let target = try await scene.exchange()
-      #expect(await scene.proxy.cutAll() == 1)
-      #expect(await scene.client.end() == .failed)
-      #expect(await target.end() == .failed)
+      expect(await scene.proxy.cutAll(), is: 1)
+      expect(await scene.client.end(), is: .failed)
+      expect(await target.end(), is: .failed)
     }
   }
 
@@ -104,12 +105,12 @@ import Testing
     try await Scene.run { scene in
       let target = try await scene.exchange()
       await scene.proxy.set(.halfOpen)
-      #expect(await target.end() == .closed)
+      expect(await target.end(), is: .closed)
       try await scene.client.write("anybody?")
       await scene.proxy.wait(until: { $0.swallowedRequestBytes == 8 })
-      #expect(await scene.proxy.counters.halfOpened == 1)
+      expect(await scene.proxy.counters.halfOpened, is: 1)
       await scene.proxy.set(.none)
-      #expect(await scene.client.end() == .failed)
+      expect(await scene.client.end(), is: .failed)
     }
   }
 
@@ -122,8 +123,8 @@ import Testing
       await scene.proxy.wait(until: { $0.delayed == 1 })
       await scene.proxy.setDelay(milliseconds: 0)
       try await scene.client.write("two")
-      #expect(try await target.read(6) == "onetwo")
-      #expect(begin.duration(to: .now) >= .milliseconds(50))
+      expect(try await target.read(6), is: "onetwo")
+      expect(begin.duration(to: .now) >= .milliseconds(50))
     }
   }
 
@@ -142,7 +143,7 @@ import Testing
 
   @Test func targetThatIsNotThereResetsTheClient() async throws {
     let proxy = try await TCPProxy.start(to: 1)
-    #expect(await (try End.connect(to: proxy.port)).end() == .failed)
+    expect(await (try End.connect(to: proxy.port)).end(), is: .failed)
     await proxy.stop()
   }
 }

@@ -1,6 +1,7 @@
 import PushTransport
 import FaultKit
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -25,7 +26,7 @@ struct FaultTests {
         Issue.record("\(report.line)\n\(report.violations.joined(separator: "\n"))\nCARILLON_TEST_SEED=\(Self.seed)")
       }
     }
-    #expect(summary.unplayed == [], "seed \(Self.seed)")
+    expect(summary.unplayed, is: [], "seed \(Self.seed)")
   }
 
   @Test func eachEngineHasHalfOfTheCases() {
@@ -33,7 +34,7 @@ struct FaultTests {
       let engines = FaultCases.quick.map {
         FaultCases.engine(of: $0.name, among: PushEngineKind.allCases, seed: seed)
       }
-      for engine in PushEngineKind.allCases { #expect(engines.count { $0 == engine } >= engines.count / 2) }
+      for engine in PushEngineKind.allCases { expect(engines.count { $0 == engine } >= engines.count / 2) }
     }
   }
 
@@ -44,26 +45,26 @@ struct FaultTests {
         FaultCases.quick(seed: seed).map(\.name)
           .filter { FaultCases.engine(of: $0, among: PushEngineKind.allCases, seed: seed) == engine }
       }
-      #expect(Set(played) == Set(FaultCases.quick.map(\.name)))
+      expect(Set(played), is: Set(FaultCases.quick.map(\.name)))
     }
   }
 
   @Test func everyAlertHasACaseOfItsTrouble() throws {
     let known = try AlertCases.known()
-    #expect(known.count >= 17 && Set(known) == Set(AlertCases.alerts))
+    expect(known.count >= 17 && Set(known) == Set(AlertCases.alerts))
   }
 
   /// If a mutation does not match its script, the worker ends immediately, and the case would wait in vain.
   @Test func everyMutationMatchesItsScript() throws {
     let files = try StoreScriptFiles.sources()
     let mutations = FaultCases.all.compactMap { $0.environment["CARILLON_FAULT_SCRIPT"] }
-    #expect(mutations.count >= 7)
+    expect(mutations.count >= 7)
     for mutation in mutations {
       let parts = mutation.split(separator: "|", omittingEmptySubsequences: false)
       try #require(parts.count == 3, "\(mutation)")
       // The mutation may also be in the code that the loader puts before the script.
       let sources = try [String(parts[0]), "grant"].map { try #require(files[$0], "\(mutation)") }
-      #expect(sources.contains { $0.contains(parts[1]) }, "\(mutation)")
+      expect(sources.contains { $0.contains(parts[1]) }, "\(mutation)")
     }
   }
 
@@ -76,8 +77,8 @@ struct FaultTests {
       await same.run(.short, engine: .curl, seed: 7, logs: logs),
       await same.run(.short, engine: .curl, seed: 7, logs: logs),
     ]
-    #expect(reports[0].violations == reports[1].violations)
-    #expect(await same.run(.short, engine: .curl, seed: 8, logs: logs).violations != reports[0].violations)
+    expect(reports[0].violations, is: reports[1].violations)
+    expect(await same.run(.short, engine: .curl, seed: 8, logs: logs).violations != reports[0].violations)
     try? FileManager.default.removeItem(at: logs)
   }
 
@@ -85,8 +86,8 @@ struct FaultTests {
     let idle = FaultCase("idle", faults: ["an earthquake"], invariant: "", bound: "") { _ in }
     let logs = FileManager.default.temporaryDirectory.appending(path: "carillon-idle")
     let report = await idle.run(.short, engine: .curl, seed: 1, logs: logs)
-    #expect(report.verdict == .failed)
-    #expect(report.violations == ["an earthquake: never fired", "nothing was checked"])
+    expect(report.verdict, is: .failed)
+    expect(report.violations, is: ["an earthquake: never fired", "nothing was checked"])
     try? FileManager.default.removeItem(at: logs)
   }
 }

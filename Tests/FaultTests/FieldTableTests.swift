@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import Testing
 
 /// The tables of `Tests/Pages/fields.md`, which name the tests of each field of a job.
@@ -19,7 +20,7 @@ struct FieldTableTests {
   @Test(arguments: [("Audience fields", 15), ("Message, timing", 35)])
   func everyNamedTestExists(heading: String, least: Int) throws {
     let names = try names(below: heading)
-    #expect(names.count >= least, "\(names.count)")
+    expect(names.count >= least, "\(names.count)")
     var files: [String: [String]] = [:]
     let all = FileManager.default.enumerator(at: Self.tests, includingPropertiesForKeys: nil)
     while let file = all?.nextObject() as? URL {
@@ -31,7 +32,7 @@ struct FieldTableTests {
       let found = try #require(files[parts[0]], "\(name): no such file")
       guard parts.count > 1 else { continue }
       let texts = try found.map { try String(contentsOfFile: $0, encoding: .utf8) }
-      #expect(texts.contains { $0.contains("func \(parts[1])(") }, "\(name): no such test")
+      expect(texts.contains { $0.contains("func \(parts[1])(") }, "\(name): no such test")
     }
   }
 }

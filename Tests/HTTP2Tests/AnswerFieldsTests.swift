@@ -1,3 +1,4 @@
+import TestKit
 import TestSupport
 import Testing
 
@@ -24,55 +25,55 @@ import Testing
     let rest = Array(block[place...])
     let isValidInPieces =
       first.withUnsafeBytes { split.read($0, isLast: false) } && rest.withUnsafeBytes { split.read($0, isLast: true) }
-    #expect(isValid == isValidInPieces, "\(block)")
-    if isValid { #expect(whole.content == split.content, "\(block)") }
+    expect(isValid, is: isValidInPieces, "\(block)")
+    if isValid { expect(whole.content, is: split.content, "\(block)") }
     return isValid
   }
 
   @Test func repeatedBlockHasTheSameContent() {
     let block = [0x8d] + Self.retryAfter + [2] + Array("77".utf8)
     for _ in 0..<3 {
-      #expect(read(block))
-      #expect(whole.content.status == 404 && whole.content.retryAfter == 77)
+      expect(read(block))
+      expect(whole.content.status == 404 && whole.content.retryAfter == 77)
     }
   }
 
   /// Each of the two equal blocks adds an entry to the table, so the entry of the first block has the number 63.
   @Test func repeatedBlockThatAddsToTheTableIsDecodedAgain() {
     let block: [UInt8] = [0x88, 0x40 | 53, 2] + Array("77".utf8)
-    #expect(read(block) && read(block))
-    #expect(read([0x88, 0x80 | 63]))
-    #expect(whole.content.retryAfter == 77)
+    expect(read(block) && read(block))
+    expect(read([0x88, 0x80 | 63]))
+    expect(whole.content.retryAfter, is: 77)
   }
 
   /// The block in between adds an entry, so the number 62 has another meaning.
   @Test func blockIsDecodedAgainAfterAnotherOne() {
     let entry: (String) -> [UInt8] = { [0x88, 0x40 | 53, 2] + Array($0.utf8) }
-    #expect(read(entry("11")))
-    #expect(read([0x8e, 0x80 | 62]))
-    #expect(whole.content.retryAfter == 11)
-    #expect(read(entry("22")))
-    #expect(read([0x8e, 0x80 | 62]))
-    #expect(whole.content.retryAfter == 22)
+    expect(read(entry("11")))
+    expect(read([0x8e, 0x80 | 62]))
+    expect(whole.content.retryAfter, is: 11)
+    expect(read(entry("22")))
+    expect(read([0x8e, 0x80 | 62]))
+    expect(whole.content.retryAfter, is: 22)
   }
 
   @Test func blockInPiecesDoesNotCountAsRepeated() {
-    #expect(read([0x88, 0x40 | 53, 2] + Array("11".utf8)))
-    #expect(read([0x8e, 0x80 | 62]))
+    expect(read([0x88, 0x40 | 53, 2] + Array("11".utf8)))
+    expect(read([0x8e, 0x80 | 62]))
     let pieces: [[UInt8]] = [[0x8d, 0x40 | 53, 2], Array("22".utf8)]
     for reader in [whole, split] {
       for (index, piece) in pieces.enumerated() {
-        #expect(piece.withUnsafeBytes { reader.read($0, isLast: index == 1) })
+        expect(piece.withUnsafeBytes { reader.read($0, isLast: index == 1) })
       }
     }
-    #expect(read([0x8e, 0x80 | 62]))
-    #expect(whole.content.retryAfter == 22)
+    expect(read([0x8e, 0x80 | 62]))
+    expect(whole.content.retryAfter, is: 22)
   }
 
   @Test func brokenBlockStaysBroken() {
     let block: [UInt8] = [0x88, 0x80 | 70]
-    #expect(!read(block))
-    #expect(!read(block))
+    expect(!read(block))
+    expect(!read(block))
   }
 
   /// Random instructions of HPACK, and random bytes. Half of the blocks repeat the block before.
@@ -92,7 +93,7 @@ import Testing
         guard test.read(block, splitAt: Int.random(in: 0...block.count, using: &random)) else { break }
       }
     }
-    #expect(repeated > 1000)
+    expect(repeated > 1000)
   }
 
   private static func block(_ random: inout some RandomNumberGenerator) -> [UInt8] {

@@ -1,4 +1,5 @@
 import HTTP2
+import TestKit
 import Testing
 
 @Suite struct HTTP2SessionTests {
@@ -7,19 +8,20 @@ import Testing
     let stream = try pair.request("/3/device/ab", body: [1, 2, 3], extra: [("apns-topic", "com.example.app")])
     try pair.exchange()
     let request = try #require(pair.serverLog.messages[stream])
-    #expect(
-      request.fields == [
+    expect(
+      request.fields,
+      is: [
         ":method=POST", ":scheme=https", ":authority=test", ":path=/3/device/ab", "apns-topic=com.example.app",
       ])
-    #expect(request.body == [1, 2, 3])
-    #expect(request.hasEnded)
+    expect(request.body, is: [1, 2, 3])
+    expect(request.hasEnded)
 
     try pair.respond(to: stream, status: "410", body: Array("gone".utf8))
     try pair.exchange()
     let response = try #require(pair.clientLog.messages[stream])
-    #expect(response == .init(fields: [":status=410"], body: Array("gone".utf8), hasEnded: true))
-    #expect(pair.clientLog.closed[stream] == .noError)
-    #expect(pair.serverLog.closed[stream] == .noError)
+    expect(response, is: .init(fields: [":status=410"], body: Array("gone".utf8), hasEnded: true))
+    expect(pair.clientLog.closed[stream], is: .noError)
+    expect(pair.serverLog.closed[stream], is: .noError)
   }
 
   @Test func bodiesLargerThanEveryWindowArriveWhole() throws {
@@ -27,31 +29,31 @@ import Testing
     let body = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
     let stream = try pair.request(body: body)
     try pair.exchange()
-    #expect(pair.serverLog.messages[stream]?.body == body)
+    expect(pair.serverLog.messages[stream]?.body, is: body)
     try pair.respond(to: stream, body: body)
     try pair.exchange()
-    #expect(pair.clientLog.messages[stream]?.body == body)
+    expect(pair.clientLog.messages[stream]?.body, is: body)
   }
 
   @Test func emptyBodyEndsTheStream() throws {
     let pair = try SessionPair()
     let stream = try pair.request(body: [])
     try pair.exchange()
-    #expect(pair.serverLog.messages[stream]?.hasEnded == true)
-    #expect(pair.serverLog.messages[stream]?.body == [])
+    expect(pair.serverLog.messages[stream]?.hasEnded, is: true)
+    expect(pair.serverLog.messages[stream]?.body, is: [])
   }
 
   @Test func slotsAreUsedAgainAfterStreamsClose() throws {
     let pair = try SessionPair()
     for _ in 0..<100 {
       let stream = try pair.request()
-      #expect(stream.slot == 0)
+      expect(stream.slot, is: 0)
       try pair.exchange()
       try pair.respond(to: stream)
       try pair.exchange()
     }
-    #expect(pair.serverLog.order.count == 100)
-    #expect(pair.serverLog.order.allSatisfy { $0.slot == 0 })
+    expect(pair.serverLog.order.count, is: 100)
+    expect(pair.serverLog.order.allSatisfy { $0.slot == 0 })
   }
 
   @Test func streamOverTheAnnouncedLimitIsRefused() throws {
@@ -62,10 +64,10 @@ import Testing
     let first = try pair.request()
     let second = try pair.request()
     try pair.exchange()
-    #expect(pair.serverLog.order == [first])
-    #expect(pair.serverLog.refused == [second.id])
-    #expect(pair.clientLog.closed[second] == .refusedStream)
-    #expect(pair.client.peerMaxConcurrentStreams == 1)
+    expect(pair.serverLog.order, is: [first])
+    expect(pair.serverLog.refused, is: [second.id])
+    expect(pair.clientLog.closed[second], is: .refusedStream)
+    expect(pair.client.peerMaxConcurrentStreams, is: 1)
   }
 
   @Test func raisedLimitReachesTheClient() throws {
@@ -73,15 +75,15 @@ import Testing
     settings.maxConcurrentStreams = 1
     let pair = try SessionPair(serverSettings: settings)
     try pair.exchange()
-    #expect(pair.client.hasReceivedSettings)
+    expect(pair.client.hasReceivedSettings)
     settings.maxConcurrentStreams = 1000
     try pair.server.submit(settings)
     try pair.exchange()
-    #expect(pair.client.peerMaxConcurrentStreams == 1000)
-    #expect(pair.clientLog.settingsCount == 2)
+    expect(pair.client.peerMaxConcurrentStreams, is: 1000)
+    expect(pair.clientLog.settingsCount, is: 2)
     for _ in 0..<1000 { _ = try pair.request() }
     try pair.exchange()
-    #expect(pair.serverLog.order.count == 1000)
+    expect(pair.serverLog.order.count, is: 1000)
   }
 
   @Test func resetReachesThePeerAndLaterAnswersAreDropped() throws {
@@ -90,10 +92,10 @@ import Testing
     try pair.exchange()
     try pair.client.reset(stream, error: .cancel)
     try pair.exchange()
-    #expect(pair.serverLog.closed[stream] == .cancel)
+    expect(pair.serverLog.closed[stream], is: .cancel)
     var fields = HeaderFields()
     fields.add(":status", "200")
-    #expect(try pair.server.respond(to: stream, fields) == false)
+    expect(try pair.server.respond(to: stream, fields), is: false)
   }
 
   @Test func thousandsOfResetsDoNotEndTheConnection() throws {
@@ -104,8 +106,8 @@ import Testing
       try pair.client.reset(stream, error: .cancel)
       try pair.exchange()
     }
-    #expect(pair.clientLog.goAway == nil)
-    #expect(!pair.server.isFinished)
+    expect(pair.clientLog.goAway == nil)
+    expect(!pair.server.isFinished)
   }
 
   @Test func goAwayNamesTheLastStreamAndFinishesWithIt() throws {
@@ -116,14 +118,14 @@ import Testing
     try pair.server.goAway(lastStreamID: pair.server.lastProcessedStreamID, debugData: debugData)
     try pair.exchange()
     let goAway = try #require(pair.clientLog.goAway)
-    #expect(goAway.lastStreamID == stream.id)
-    #expect(goAway.error == .noError)
-    #expect(goAway.debugData == #"{"reason":"Shutdown"}"#)
-    #expect(!pair.server.isFinished)
+    expect(goAway.lastStreamID, is: stream.id)
+    expect(goAway.error, is: .noError)
+    expect(goAway.debugData, is: #"{"reason":"Shutdown"}"#)
+    expect(!pair.server.isFinished)
     try pair.respond(to: stream)
     try pair.exchange()
-    #expect(pair.clientLog.messages[stream]?.fields == [":status=200"])
-    #expect(pair.server.isFinished)
+    expect(pair.clientLog.messages[stream]?.fields, is: [":status=200"])
+    expect(pair.server.isFinished)
   }
 
   @Test func requestAfterGoAwayIsReportedAsRefused() throws {
@@ -135,9 +137,9 @@ import Testing
     // processed.
     if let stream = try? pair.request() {
       try pair.exchange()
-      #expect(pair.clientLog.closed[stream] == .refusedStream)
+      expect(pair.clientLog.closed[stream], is: .refusedStream)
     }
-    #expect(pair.serverLog.order.isEmpty)
+    expect(pair.serverLog.order.isEmpty)
   }
 
   @Test func bytesThatAreNotHTTP2AreAnError() throws {
@@ -156,6 +158,6 @@ import Testing
         try [byte].withUnsafeBytes { try pair.server.receive($0, handler: pair.serverLog) }
       }
     }
-    #expect(pair.serverLog.messages[stream]?.body == [9, 8, 7])
+    expect(pair.serverLog.messages[stream]?.body, is: [9, 8, 7])
   }
 }

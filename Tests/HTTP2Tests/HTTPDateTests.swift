@@ -1,5 +1,6 @@
 import Foundation
 import HTTP2
+import TestKit
 import TestSupport
 import Testing
 
@@ -21,7 +22,7 @@ import Testing
     for _ in 0..<200 {
       let time = Int.random(in: 0..<3_155_760_000, using: &seed)
       let text = formatter.string(from: Date(timeIntervalSince1970: Double(time)))
-      #expect(seconds(text) == time, "\(text)")
+      expect(seconds(text), is: time, "\(text)")
     }
   }
 
@@ -30,7 +31,7 @@ import Testing
     ("Sun Nov  6 08:49:37 1994", 784_111_777), ("Thu, 29 Feb 2024 00:00:00 GMT", 1_709_164_800),
     ("Fri, 31 Dec 2027 23:59:60 GMT", 1_830_297_600), ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
   ])
-  func formIsRead(text: String, time: Int) { #expect(seconds(text) == time) }
+  func formIsRead(text: String, time: Int) { expect(seconds(text), is: time) }
 
   @Test(arguments: [
     "", "120", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 31 Feb 1994 08:49:37 GMT",
@@ -39,5 +40,5 @@ import Testing
     "Sun, 06 Nov 1994 08:49:61 GMT", "Sun, 06 Nov 1994 08:49 GMT", "Sun, +6 Nov 1994 08:49:37 GMT",
     "Wed, 31 Dec 1969 23:59:59 GMT", "Sun, 06 Nov 19944 08:49:37 GMT",
   ])
-  func otherTextIsNoDate(text: String) { #expect(seconds(text) == nil) }
+  func otherTextIsNoDate(text: String) { expect(seconds(text), is: nil) }
 }

@@ -1,10 +1,11 @@
+import TestKit
 import TestSupport
 import Testing
 
 @testable import HTTP2
 
 /// Valid and invalid frames of a peer.
-@Suite struct RequestFramesTests {
+struct RequestFramesTests {
   /// Returns the bytes of a frame.
   private static func frame(
     _ kind: UInt8, _ payload: [UInt8] = [], flags: UInt8 = 0, stream: UInt32 = 0, length: Int? = nil
@@ -33,7 +34,7 @@ import Testing
       FrameHeader(length: 0xff_ffff, kind: 255, flags: 1, stream: 1),
     ] {
       let bytes = Self.frame(header.kind, flags: header.flags, stream: header.stream, length: header.length)
-      #expect(bytes.withUnsafeBytes { FrameHeader($0.baseAddress.unsafelyUnwrapped) } == header)
+      expect(bytes.withUnsafeBytes { FrameHeader($0.baseAddress.unsafelyUnwrapped) }, is: header)
     }
   }
 
@@ -194,15 +195,15 @@ import Testing
   func protocolViolationEndsTheConnectionWithItsReason(_ peer: Peer, piece: Int) throws {
     let client = try client().client
     let error = #expect(throws: HTTP2Error.self) { try receive(peer.bytes, by: piece, client) }
-    #expect(error?.reason.hasPrefix("the peer broke the rules of HTTP/2 with ") == true)
+    expect(error?.reason.hasPrefix("the peer broke the rules of HTTP/2 with "), is: true)
     let last = Array(client.output.suffix(FrameHeader.size + 8))
-    #expect(
-      last == Self.frame(Kind.goAway, FrameHeader.bytes(UInt32(0)) + FrameHeader.bytes(peer.code?.rawValue ?? 99)))
-    #expect(!client.canOpen(bodyCount: 0))
+    expect(
+      last, is: Self.frame(Kind.goAway, FrameHeader.bytes(UInt32(0)) + FrameHeader.bytes(peer.code?.rawValue ?? 99)))
+    expect(!client.canOpen(bodyCount: 0))
     client.abandon()
     var tags: Set<UInt64> = []
-    while let next = client.nextEnded() { #expect(tags.insert(next.tag).inserted) }
-    #expect(tags == [1, 2])
+    while let next = client.nextEnded() { expect(tags.insert(next.tag).inserted) }
+    expect(tags, is: [1, 2])
   }
 
   @Test(arguments: oddPeers, [Int.max, 1])
@@ -211,10 +212,10 @@ import Testing
     try receive(peer.bytes, by: piece, client)
     var ended: [UInt64: RequestSession.Ended] = [:]
     while let next = client.nextEnded() { ended[next.tag] = next }
-    #expect(ended[1]?.error == peer.ending)
-    #expect(ended[1]?.status ?? 0 == peer.status)
+    expect(ended[1]?.error, is: peer.ending)
+    expect(ended[1]?.status ?? 0 == peer.status)
     let isOver = peer.bytes[3] == Kind.goAway
-    #expect((ended[2] == nil) == !isOver && client.canOpen(bodyCount: 4) == !isOver)
+    expect((ended[2] == nil) == !isOver && client.canOpen(bodyCount: 4) == !isOver)
   }
 
   private func receive(_ bytes: [UInt8], by piece: Int, _ client: RequestSession) throws {
@@ -243,7 +244,7 @@ import Testing
         answered += 1
       }
     }
-    #expect(answered > 1000 && client.output.count < 200_000)
+    expect(answered > 1000 && client.output.count < 200_000)
   }
 
   @Test func peerGetsRoomAgainForWhatWasRead() throws {
@@ -265,7 +266,7 @@ import Testing
     }
     try Self.frame(Kind.data, flags: Flag.endStream, stream: 1).withUnsafeBytes { try client.receive($0) }
     let ended = try #require(client.nextEnded())
-    #expect(ended.status == 200 && ended.body.count == RequestSession.keptBody)
+    expect(ended.status == 200 && ended.body.count == RequestSession.keptBody)
   }
 
   /// The body of an answer is stored up to the limit, whatever the size of its frames, and the next request in the same
@@ -288,7 +289,7 @@ import Testing
         client.wrote(client.output.count)
       }
       let ended = try #require(client.nextEnded())
-      #expect(ended.status == 200 && Array(ended.body) == Array(body[..<min(length, RequestSession.keptBody)]))
+      expect(ended.status == 200 && Array(ended.body) == Array(body[..<min(length, RequestSession.keptBody)]))
     }
   }
 
@@ -343,12 +344,12 @@ import Testing
           answered += 1
         }
       }
-      while let next = pair.client.nextEnded() { #expect(next.status == 200 && next.wasSent, "\(tag) \(next)") }
+      while let next = pair.client.nextEnded() { expect(next.status == 200 && next.wasSent, "\(tag) \(next)") }
     }
-    #expect(pair.log.order.count == expected.count)
+    expect(pair.log.order.count, is: expected.count)
     for (stream, request) in zip(pair.log.order, expected) {
       let message = try #require(pair.log.messages[stream])
-      #expect(message.fields == request.fields && message.body == request.body)
+      expect(message.fields == request.fields && message.body == request.body)
     }
   }
 
@@ -368,8 +369,8 @@ import Testing
       if client.canOpen(bodyCount: 4) { client.wrote(client.output.count) }
       client.abandon()
       var tags: Set<UInt64> = []
-      while let next = client.nextEnded() { #expect(tags.insert(next.tag).inserted) }
-      #expect(tags == [1, 2])
+      while let next = client.nextEnded() { expect(tags.insert(next.tag).inserted) }
+      expect(tags, is: [1, 2])
     }
   }
 }

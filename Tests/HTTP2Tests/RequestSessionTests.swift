@@ -1,3 +1,4 @@
+import TestKit
 import Testing
 
 @testable import HTTP2
@@ -7,15 +8,15 @@ import Testing
   @Test func requestsArriveWholeFromOneTemplate() throws {
     let pair = try RequestPair()
     try pair.exchange()
-    #expect(pair.client.hasReceivedSettings)
+    expect(pair.client.hasReceivedSettings)
     for tag in 1...3 { try pair.open(UInt64(tag), body: "body \(tag)") }
     try pair.up()
     let messages = pair.log.order.compactMap { pair.log.messages[$0] }
-    #expect(messages.map { String(decoding: $0.body, as: UTF8.self) } == ["body 1", "body 2", "body 3"])
+    expect(messages.map { String(decoding: $0.body, as: UTF8.self) }, is: ["body 1", "body 2", "body 3"])
     for (index, message) in messages.enumerated() {
-      #expect(message.hasEnded)
-      #expect(message.fields.contains(":path=/3/device/\(index + 1)"))
-      #expect(message.fields.last == "apns-id=" + ["bbbb", "cccc", "dddd"][index])
+      expect(message.hasEnded)
+      expect(message.fields.contains(":path=/3/device/\(index + 1)"))
+      expect(message.fields.last, is: "apns-id=" + ["bbbb", "cccc", "dddd"][index])
     }
   }
 
@@ -26,7 +27,7 @@ import Testing
     try pair.up()
     try pair.open(2, body: "")
     // The size of two frame headers, five indexed fields, and path and identifier as literals with indexed names.
-    #expect(pair.client.output.count < 45)
+    expect(pair.client.output.count < 45)
   }
 
   /// A constant path is indexed with the other fields. With a table of 0 bytes, every request contains it in full.
@@ -44,14 +45,15 @@ import Testing
       try pair.up()
     }
     for stream in pair.log.order {
-      #expect(
-        pair.log.messages[stream]?.fields == [
+      expect(
+        pair.log.messages[stream]?.fields,
+        is: [
           ":method=POST", ":scheme=https", ":authority=fcm.googleapis.com", ":path=\(path)",
           "content-type=application/json",
         ])
     }
     // The frame header and five indexed fields.
-    if tableSize > 0 { #expect(sizes[2] == 14) } else { #expect(sizes[2] > path.utf8.count) }
+    if tableSize > 0 { expect(sizes[2], is: 14) } else { expect(sizes[2] > path.utf8.count) }
   }
 
   /// With a table of 0 bytes, every request contains all its fields in full.
@@ -64,7 +66,7 @@ import Testing
         identifier: "apns-id", identifierCount: 4)
       try pair.open(UInt64(tag))
       try pair.up()
-      #expect(pair.log.messages[pair.log.order[tag - 1]]?.fields.contains("authorization=\(value)") == true)
+      expect(pair.log.messages[pair.log.order[tag - 1]]?.fields.contains("authorization=\(value)"), is: true)
     }
   }
 
@@ -79,14 +81,14 @@ import Testing
     try pair.down()
     var ended: [RequestSession.Ended] = []
     while let next = pair.client.nextEnded() {
-      if next.tag == 2 { #expect(next.body.elementsEqual(#"{"reason":"Unregistered"}"#.utf8)) }
+      if next.tag == 2 { expect(next.body.elementsEqual(#"{"reason":"Unregistered"}"#.utf8)) }
       ended.append(next)
     }
     ended.sort { $0.tag < $1.tag }
-    #expect(ended.map(\.status) == [200, 410, 503])
-    #expect(ended.map(\.retryAfter) == [0, 0, 77])
-    #expect(ended.allSatisfy { $0.mark == 7 && $0.startedAt == $0.tag && $0.wasSent && $0.error == .noError })
-    #expect(pair.client.openCount == 0)
+    expect(ended.map(\.status), is: [200, 410, 503])
+    expect(ended.map(\.retryAfter), is: [0, 0, 77])
+    expect(ended.allSatisfy { $0.mark == 7 && $0.startedAt == $0.tag && $0.wasSent && $0.error == .noError })
+    expect(pair.client.openCount, is: 0)
   }
 
   /// RFC 9110 section 5.6.7 and section 10.2.3.
@@ -111,10 +113,10 @@ import Testing
     var count = 0
     while let next = pair.client.nextEnded() {
       let expected = answers[Int(next.tag)]
-      #expect(next.retryAfter == expected.seconds && next.retryAt == expected.at, "\(expected)")
+      expect(next.retryAfter == expected.seconds && next.retryAt == expected.at, "\(expected)")
       count += 1
     }
-    #expect(count == answers.count)
+    expect(count, is: answers.count)
   }
 
   /// Bytes of an answer: its header blocks, the last of which ends the stream.
@@ -177,10 +179,10 @@ import Testing
     try pair.up()
     try answer.bytes.withUnsafeBytes { try pair.client.receive($0) }
     let ended = try #require(pair.client.nextEnded())
-    #expect(ended.status == answer.status)
-    #expect(ended.wasSent)
+    expect(ended.status, is: answer.status)
+    expect(ended.wasSent)
     // The connection continues.
-    #expect(pair.client.openCount == 0 && pair.client.canOpen(bodyCount: 4))
+    expect(pair.client.openCount == 0 && pair.client.canOpen(bodyCount: 4))
   }
 
   @Test func requestThatCouldNotBeOpenedDoesNotEndASecondTime() throws {
@@ -190,10 +192,10 @@ import Testing
     try pair.exchange()
     try pair.open(1)
     #expect(throws: HTTP2Error.self) { try pair.open(2) }
-    #expect(pair.client.unfinishedCount == 1)
+    expect(pair.client.unfinishedCount, is: 1)
     pair.client.abandon()
-    #expect(pair.client.nextEnded()?.tag == 1)
-    #expect(pair.client.nextEnded()?.tag == nil)
+    expect(pair.client.nextEnded()?.tag, is: 1)
+    expect(pair.client.nextEnded()?.tag, is: nil)
   }
 
   @Test func streamsAboveTheLastOfAGoAwayAreRefused() throws {
@@ -205,13 +207,13 @@ import Testing
     try pair.down()
     var ended: [UInt64: HTTP2ErrorCode] = [:]
     while let next = pair.client.nextEnded() { ended[next.tag] = next.error }
-    #expect(ended == [2: .refusedStream, 3: .refusedStream])
-    #expect(pair.client.goAway?.lastStreamID == 1)
-    #expect(!pair.client.canOpen(bodyCount: 0))
+    expect(ended, is: [2: .refusedStream, 3: .refusedStream])
+    expect(pair.client.goAway?.lastStreamID, is: 1)
+    expect(!pair.client.canOpen(bodyCount: 0))
     try pair.respond(0, status: "200")
     try pair.down()
-    #expect(pair.client.nextEnded()?.status == 200)
-    #expect(pair.client.isFinished)
+    expect(pair.client.nextEnded()?.status, is: 200)
+    expect(pair.client.isFinished)
   }
 
   @Test func requestNotFullyWrittenCountsAsUnsent() throws {
@@ -223,7 +225,7 @@ import Testing
     pair.client.abandon()
     var sent: [UInt64: Bool] = [:]
     while let next = pair.client.nextEnded() { sent[next.tag] = next.wasSent }
-    #expect(sent == [1: true, 2: true, 3: false])
+    expect(sent, is: [1: true, 2: true, 3: false])
   }
 
   @Test func bodiesBeyondTheWindowAreSentLater() throws {
@@ -233,24 +235,24 @@ import Testing
     try pair.exchange()
     try pair.open(1, body: "a longer body")
     for _ in 0..<10 { try pair.exchange() }
-    #expect(pair.log.messages[pair.log.order[0]]?.body == Array("a longer body".utf8))
-    #expect(pair.log.messages[pair.log.order[0]]?.hasEnded == true)
+    expect(pair.log.messages[pair.log.order[0]]?.body, is: Array("a longer body".utf8))
+    expect(pair.log.messages[pair.log.order[0]]?.hasEnded, is: true)
   }
 
   @Test func onlyRequestsOpenedBeforeTheDeadlineTimeOut() throws {
     let pair = try RequestPair()
     try pair.exchange()
     for tag in 1...3 { try pair.open(UInt64(tag)) }
-    #expect(pair.client.cancel(openedBefore: 3))
+    expect(pair.client.cancel(openedBefore: 3))
     try pair.up()
     var ended: [UInt64] = []
     while let next = pair.client.nextEnded() {
-      #expect(next.error == .cancel && next.status == 0)
+      expect(next.error == .cancel && next.status == 0)
       ended.append(next.tag)
     }
-    #expect(ended.sorted() == [1, 2])
-    #expect(pair.client.openCount == 1)
-    #expect(pair.log.closed[pair.log.order[0]] == .cancel)
+    expect(ended.sorted(), is: [1, 2])
+    expect(pair.client.openCount, is: 1)
+    expect(pair.log.closed[pair.log.order[0]], is: .cancel)
   }
 
   @Test func limitsOfPeerTableAndIdentifiersHold() throws {
@@ -258,23 +260,23 @@ import Testing
     settings.maxConcurrentStreams = 1
     let pair = try RequestPair(serverSettings: settings, firstStreamID: UInt32(Int32.max) - 2)
     try pair.exchange()
-    #expect(pair.client.peerMaxConcurrentStreams == 1)
+    expect(pair.client.peerMaxConcurrentStreams, is: 1)
     try pair.open(1)
-    #expect(!pair.client.canOpen(bodyCount: 0))
+    expect(!pair.client.canOpen(bodyCount: 0))
     settings.maxConcurrentStreams = 100
     try pair.server.submit(settings)
     try pair.down()
-    #expect(pair.client.canOpen(bodyCount: 0))
+    expect(pair.client.canOpen(bodyCount: 0))
     try pair.open(2)
-    #expect(pair.client.isExhausted && !pair.client.canOpen(bodyCount: 0))
+    expect(pair.client.isExhausted && !pair.client.canOpen(bodyCount: 0))
   }
 
   @Test func pingsAreCountedWhenAnswered() throws {
     let pair = try RequestPair()
     try pair.exchange()
     try pair.client.ping()
-    #expect(pair.client.pingAnswers == 0)
+    expect(pair.client.pingAnswers, is: 0)
     try pair.exchange()
-    #expect(pair.client.pingAnswers == 1)
+    expect(pair.client.pingAnswers, is: 1)
   }
 }

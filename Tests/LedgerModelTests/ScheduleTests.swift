@@ -1,4 +1,5 @@
 import LedgerModel
+import TestKit
 import TestSupport
 import Testing
 
@@ -9,17 +10,17 @@ struct ScheduleTests {
     let first = seed.next()
     let summary = await runSchedules(count: 8000, seed: first, cores: 2)
     for violation in summary.violations { Issue.record("\(violation)") }
-    #expect(summary.schedules == 8000)
-    for kind in FaultKind.allCases { #expect(summary.faults[kind] > 0, "\(kind) never happened") }
-    #expect(summary.takeovers > 0)
+    expect(summary.schedules, is: 8000)
+    for kind in FaultKind.allCases { expect(summary.faults[kind] > 0, "\(kind) never happened") }
+    expect(summary.takeovers > 0)
   }
 
   /// Redis loses the claim of a live worker that has sent targets and not recorded the answers. The former owner owns
   /// the slice again and sends these targets again.
   @Test func ownerOfALostClaimLeavesTargetsInDoubt() async {
     let summary = await runSchedules(count: 1, seed: 20_445_589)
-    #expect(summary.violations.isEmpty, "\(summary.violations)")
-    #expect(summary.duplicates > 0)
+    expect(summary.violations.isEmpty, "\(summary.violations)")
+    expect(summary.duplicates > 0)
   }
 
   /// Slices store the number of departures because of users who depart during an expansion. Schedules must contain such
@@ -38,6 +39,6 @@ struct ScheduleTests {
         }
       }
     }
-    for kind: StoreCall.Kind in [.claim, .append, .seal, .commit] { #expect(behind[kind, default: 0] > 0, "\(kind)") }
+    for kind: StoreCall.Kind in [.claim, .append, .seal, .commit] { expect(behind[kind, default: 0] > 0, "\(kind)") }
   }
 }

@@ -1,5 +1,6 @@
 import APNs
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -15,7 +16,7 @@ struct CampaignIDTests {
       ("sale~9", "sale~9", nil), ("sale~01", "sale~01", nil), ("sale~rest.", "sale~rest.", nil),
     ] as [(String, String, CampaignPart?)] {
       let id = CampaignID(text)
-      #expect(id.whole == whole && id.part == part && id.description == text, "\(text)")
+      expect(id.whole == whole && id.part == part && id.description == text, "\(text)")
     }
   }
 
@@ -24,7 +25,7 @@ struct CampaignIDTests {
     ("sale~rest.controls", false), ("~", false), ("a~b~c", false), ("", false), ("a b", false),
   ])
   func campaignsAreNamedByJobsAndRuns(id: String, isValid: Bool) {
-    #expect(CampaignID.isValid(id) == isValid)
+    expect(CampaignID.isValid(id), is: isValid)
   }
 
   @Test func noJobNamesItselfAPart() {
@@ -32,7 +33,7 @@ struct CampaignIDTests {
       let error = #expect(throws: JobError.self) {
         try CampaignJob.parse(Array(job(["id": "\"\(id)\""]).utf8), .any([APNsService()]))
       }
-      #expect(error?.field == "id", "\(id)")
+      expect(error?.field, is: "id", "\(id)")
     }
   }
 
@@ -42,6 +43,6 @@ struct CampaignIDTests {
     let error = #expect(throws: JobError.self) {
       try CampaignJob.parse(Array(job([field: "\"sale\""]).utf8), .any([APNsService()]))
     }
-    #expect(error?.message.contains("unknown field") == true)
+    expect(error?.message.contains("unknown field"), is: true)
   }
 }

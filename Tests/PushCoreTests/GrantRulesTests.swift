@@ -1,4 +1,5 @@
 import PushCore
+import TestKit
 import Testing
 
 /// Rules for grants of a campaign: its frequency caps and suppression lists.
@@ -18,18 +19,18 @@ struct GrantRulesTests {
   }
 
   @Test func capsOfTheCategoryAndOfTheWholeAppCount() {
-    #expect(rules().caps == [Self.caps[0]])
-    #expect(rules("offers").caps == Array(Self.caps[0...1]))
-    #expect(rules("other").caps == [Self.caps[0]])
-    #expect(rules("offers").countsUsers && rules("offers").category == "offers" && rules("offers").app == "news")
+    expect(rules().caps, is: [Self.caps[0]])
+    expect(rules("offers").caps, is: Array(Self.caps[0...1]))
+    expect(rules("other").caps, is: [Self.caps[0]])
+    expect(rules("offers").countsUsers && rules("offers").category == "offers" && rules("offers").app == "news")
     // Counts of another campaign stay as long as its cap requires.
-    #expect(rules().memory == 7 * 86_400)
+    expect(rules().memory, is: 7 * 86_400)
   }
 
   @Test func suppressionListsApplyUnlessTransactional() {
-    #expect(rules().suppression.map(\.segment) == ["~news"])
-    #expect(rules("offers").suppression.map(\.segment) == ["~news", "~news~offers"])
-    #expect(rules("offers", isTransactional: true).suppression.isEmpty)
+    expect(rules().suppression.map(\.segment), is: ["~news"])
+    expect(rules("offers").suppression.map(\.segment), is: ["~news", "~news~offers"])
+    expect(rules("offers", isTransactional: true).suppression.isEmpty)
   }
 
   @Test func capsIgnoreUrgentAndTransactionalCampaigns() throws {
@@ -38,8 +39,8 @@ struct GrantRulesTests {
       rules("offers", lane: .urgent), rules(isTransactional: true), rules(audience: .tokens([token])),
       rules(audience: .channel("c")),
     ] {
-      #expect(rules.caps.isEmpty && !rules.countsUsers)
+      expect(rules.caps.isEmpty && !rules.countsUsers)
     }
-    #expect(rules("offers", lane: .bulk).countsUsers)
+    expect(rules("offers", lane: .bulk).countsUsers)
   }
 }

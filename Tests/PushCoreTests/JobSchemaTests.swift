@@ -1,6 +1,7 @@
 import APNs
 import Foundation
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -133,7 +134,7 @@ struct JobSchemaTests {
     var jobs = Self.good.map(job)
     for text in jobs { _ = try parse(text) }
     let named = jobs.joined()
-    for field in CampaignJob.fields { #expect(named.contains("\"\(field)\":"), "no job has \(field)") }
+    for field in CampaignJob.fields { expect(named.contains("\"\(field)\":"), "no job has \(field)") }
     // Valid results of random changes are tested too.
     var random = Seed("jobsAreValid")
     for _ in 0..<18_000 {
@@ -147,8 +148,8 @@ struct JobSchemaTests {
       let text = String(decoding: bytes, as: UTF8.self)
       if (try? parse(text)) != nil { jobs.append(text) }
     }
-    #expect(jobs.count > 1000)
-    for (text, problem) in zip(jobs, try await problems(jobs)) { #expect(problem == nil, "\(problem ?? ""): \(text)") }
+    expect(jobs.count > 1000)
+    for (text, problem) in zip(jobs, try await problems(jobs)) { expect(problem, is: nil, "\(problem ?? ""): \(text)") }
   }
 
   @Test(
@@ -160,6 +161,6 @@ struct JobSchemaTests {
     let verdicts = try await problems(mistakes.map { job($0.change) })
     let passed = zip(mistakes, verdicts).filter { $1 == nil }.map { "\($0.0.field): \($0.0.says)" }
     print("the schema refuses \(mistakes.count - passed.count) of \(mistakes.count) mistakes")
-    #expect(Set(passed) == Self.beyondSchema, "\(passed.sorted().joined(separator: "\n"))")
+    expect(Set(passed), is: Self.beyondSchema, "\(passed.sorted().joined(separator: "\n"))")
   }
 }

@@ -1,11 +1,12 @@
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
 @testable import Redis
 
 /// Three sentinels, a primary and two replicas, with failures and changes.
-@Suite struct SentinelTests {
+struct SentinelTests {
   private func client(
     _ url: String, _ sentinel: SentinelOptions = SentinelOptions(timeout: .seconds(5)),
     certificates: RedisCertificates? = nil, waitTimeout: Duration = .seconds(60)
@@ -35,12 +36,12 @@ import Testing
     let world = try await RedisSentinels()
     let client = try client(world.url)
     try await write(client, "1")
-    #expect(try await port(client) == world.servers[0].port)
+    expect(try await port(client), is: world.servers[0].port)
     await world.servers[0].kill(SIGKILL)
     try await write(client, "2")
     try await world.awaitPrimary(otherThan: world.servers[0])
     let now = try #require(try await world.primary())
-    #expect(try await now.command("get", "key") == "2")
+    expect(try await now.command("get", "key"), is: "2")
     await client.close()
     await world.stop()
   }
@@ -55,21 +56,21 @@ import Testing
     let began = ContinuousClock.now
     func lose(_ client: RedisClient) async {
       let error = await #expect(throws: RedisError.self) { try await client.command("SET", "key", "lost") }
-      #expect(error?.code == .closed && error?.mayHaveExecuted == true)
+      expect(error?.code == .closed && error?.mayHaveExecuted == true)
     }
     async let first: Void = lose(one)
     async let second: Void = lose(other)
     _ = await (first, second)
-    #expect(ContinuousClock.now - began < .seconds(50))
+    expect(ContinuousClock.now - began < .seconds(50))
     for client in [one, other] {
       try await write(client, "2")
-      #expect(try await port(client) != world.servers[0].port)
+      expect(try await port(client) != world.servers[0].port)
     }
     // When the server continues it still considers itself the primary, but no client uses it.
     await world.servers[0].kill(SIGCONT)
     try await write(one, "3")
     try await world.awaitPrimary(otherThan: world.servers[0])
-    #expect(try await world.primary()?.command("get", "key") == "3")
+    expect(try await world.primary()?.command("get", "key"), is: "3")
     for client in [one, other] { await client.close() }
     await world.stop()
   }
@@ -86,7 +87,7 @@ import Testing
     try await world.awaitPrimary(otherThan: world.servers[0])
     // The blocking call neither waits a minute nor misses an element.
     let reply = try? await answer
-    #expect(reply?.error != nil || reply == nil)
+    expect(reply?.error != nil || reply == nil)
     try await write(client, "2")
     let now = try #require(try await world.primary())
     for client in [client, blocked] {
@@ -104,7 +105,7 @@ import Testing
     try await world.failOver()
     // Nothing is written, so no rejection can show the change.
     try await poll(until: "the client reconnects") { try await client.connectionNumber() != before }
-    #expect(try await port(client) != world.servers[0].port)
+    expect(try await port(client) != world.servers[0].port)
     await client.close()
     await world.stop()
   }
@@ -120,7 +121,7 @@ import Testing
     let client = try client(
       "sentinel://127.0.0.1:\(mute.port)/main",
       SentinelOptions(timeout: .seconds(5), pollInterval: .milliseconds(100)))
-    #expect(try await port(client) == old.port)
+    expect(try await port(client), is: old.port)
     // A call in flight at the change fails, like any call of a lost connection.
     try await poll(until: "the client uses the new primary") { await (try? port(client)) == new.port }
     await client.close()
@@ -134,7 +135,7 @@ import Testing
     world.sentinels[1].process.send(signal: SIGSTOP)
     let client = try client(world.url, SentinelOptions(timeout: .milliseconds(200)))
     try await write(client, "1")
-    #expect(try await port(client) == world.servers[0].port)
+    expect(try await port(client), is: world.servers[0].port)
     await client.close()
     await world.stop()
   }
@@ -149,7 +150,7 @@ import Testing
     let url = world.url.replacing("sentinel://", with: "sentinel://127.0.0.1:\(liar.port),")
     let client = try client(url, SentinelOptions(timeout: .milliseconds(500)))
     try await write(client, "1")
-    #expect(try await port(client) == world.servers[0].port)
+    expect(try await port(client), is: world.servers[0].port)
     await client.close()
     await world.stop()
   }
@@ -182,7 +183,7 @@ import Testing
     let wrong = try self.client(
       world.url, SentinelOptions(tls: tls, timeout: .seconds(5)), certificates: certificates)
     let error = await #expect(throws: RedisError.self) { try await wrong.connect() }
-    #expect(error?.code == .authentication && error?.message.contains("no sentinel knows the address of main") == true)
+    expect(error?.code == .authentication && error?.message.contains("no sentinel knows the address of main") == true)
     await wrong.close()
     await world.stop()
   }
@@ -191,14 +192,14 @@ import Testing
     let redis = try await RedisServer.shared
     let noSentinel = try client("sentinel://127.0.0.1:\(redis.port)/main")
     let error = await #expect(throws: RedisError.self) { try await noSentinel.connect() }
-    #expect(
+    expect(
       error?.message.contains("this server is not a sentinel") == true && error?.endpoint == "127.0.0.1:\(redis.port)")
     await noSentinel.close()
 
     let world = try await RedisSentinels(replicas: 0, sentinels: 1)
     let stranger = try client(world.url.replacing("/main", with: "/other"), waitTimeout: .seconds(3))
     let unknown = await #expect(throws: RedisError.self) { try await stranger.connect() }
-    #expect(unknown?.code == .notReady && unknown?.message.contains("knows no primary named other") == true)
+    expect(unknown?.code == .notReady && unknown?.message.contains("knows no primary named other") == true)
     await stranger.close()
     await world.stop()
   }

@@ -1,5 +1,6 @@
 import Foundation
 import TLS
+import TestKit
 import TestSupport
 import Testing
 
@@ -12,8 +13,8 @@ struct ECPrivateKeyTests {
     // Short numbers are rare. This many signatures make it practically certain that r and s need padding at least once.
     for _ in 0..<600 {
       let signature = try key.sign(message)
-      #expect(signature.count == ECPrivateKey.signatureLength)
-      #expect(try ECPublicKey(pem: key.publicPEM).verify(rawSignature: signature, of: message))
+      expect(signature.count, is: ECPrivateKey.signatureLength)
+      expect(try ECPublicKey(pem: key.publicPEM).verify(rawSignature: signature, of: message))
     }
   }
 
@@ -21,8 +22,8 @@ struct ECPrivateKeyTests {
   func roundTrip() throws {
     let key = try ECPrivateKey.generate()
     let again = try ECPrivateKey(pem: Array(key.pem.utf8))
-    #expect(again.publicPEM == key.publicPEM)
-    #expect(key.pem.hasPrefix("-----BEGIN PRIVATE KEY-----"))
+    expect(again.publicPEM, is: key.publicPEM)
+    expect(key.pem.hasPrefix("-----BEGIN PRIVATE KEY-----"))
   }
 
   @Test("the error for a missing file names its path")
@@ -40,12 +41,12 @@ struct ECPrivateKeyTests {
     for mode in [0o644, 0o604, 0o666, 0o444] {
       try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
       let error = #expect(throws: SigningKeyError.self) { try ECPrivateKey(contentsOf: path) }
-      #expect(error?.problem == .file(.exposed(mode: UInt32(mode))))
-      #expect(error?.description.contains("chmod 600 \(path)") == true)
+      expect(error?.problem, is: .file(.exposed(mode: UInt32(mode))))
+      expect(error?.description.contains("chmod 600 \(path)"), is: true)
     }
     for mode in [0o600, 0o400, 0o440] {
       try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-      #expect(try ECPrivateKey(contentsOf: path).publicPEM == key.publicPEM)
+      expect(try ECPrivateKey(contentsOf: path).publicPEM, is: key.publicPEM)
     }
   }
 
@@ -99,18 +100,18 @@ struct DigestTests {
   @Test("the vectors of FIPS 180")
   func vectors() {
     let abc = Array("abc".utf8)
-    #expect(hex(Digest(.sha1).hash(abc)) == "a9993e364706816aba3e25717850c26c9cd0d89d")
-    #expect(
-      hex(Digest(.sha256).hash(abc)) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
-    #expect(
-      hex(Digest(.sha256).hash([])) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+    expect(hex(Digest(.sha1).hash(abc)), is: "a9993e364706816aba3e25717850c26c9cd0d89d")
+    expect(
+      hex(Digest(.sha256).hash(abc)), is: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+    expect(
+      hex(Digest(.sha256).hash([])), is: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
   }
 
   @Test("a digest can be used again after it has returned its result")
   func reuse() {
     let digest = Digest(.sha1)
     _ = digest.hash(Array("something else".utf8))
-    #expect(hex(digest.hash(Array("abc".utf8))) == "a9993e364706816aba3e25717850c26c9cd0d89d")
+    expect(hex(digest.hash(Array("abc".utf8))), is: "a9993e364706816aba3e25717850c26c9cd0d89d")
   }
 
   private func hex(_ bytes: [UInt8]) -> String {

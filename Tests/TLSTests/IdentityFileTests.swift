@@ -1,5 +1,6 @@
 import Foundation
 import TLS
+import TestKit
 import TestSupport
 import Testing
 
@@ -66,18 +67,18 @@ import Testing
   @Test func pkcs12IsReadWithItsPassphrase() async throws {
     let material = try Material()
     try await material.export()
-    #expect(isSame(try material.read("push.p12"), material.identity))
-    #expect(material.problem("push.p12", "wrong") == .wrongPassphrase)
-    #expect(material.problem("push.p12", "empty") == .wrongPassphrase)
-    #expect(material.problem("push.p12", nil) == .passphraseMissing)
+    expect(isSame(try material.read("push.p12"), material.identity))
+    expect(material.problem("push.p12", "wrong"), is: .wrongPassphrase)
+    expect(material.problem("push.p12", "empty"), is: .wrongPassphrase)
+    expect(material.problem("push.p12", nil), is: .passphraseMissing)
   }
 
   @Test(arguments: ["pass:", "file:empty"])
   func pkcs12WithoutAPassphraseNeedsNone(passphrase: String) async throws {
     let material = try Material()
     try await material.export(passphrase: passphrase)
-    #expect(isSame(try material.read("push.p12", nil), material.identity))
-    #expect(isSame(try material.read("push.p12", "empty"), material.identity))
+    expect(isSame(try material.read("push.p12", nil), material.identity))
+    expect(isSame(try material.read("push.p12", "empty"), material.identity))
   }
 
   @Test(arguments: [["-legacy"], ["-legacy", "-certpbe", "PBE-SHA1-3DES", "-keypbe", "PBE-SHA1-3DES"]])
@@ -86,10 +87,10 @@ import Testing
     let arguments = ["pkcs12", "-export", "-in", "cert.pem", "-inkey", "key.pem", "-out", "push.p12"]
     let output = try await ChildProcess.run(
       "openssl", arguments + ["-passout", "file:pass"] + options, folder: material.folder.url)
-    #expect(output.exit == .status(0), "\(output.standardError)")
+    expect(output.exit, is: .status(0), "\(output.standardError)")
     try material.protect("push.p12")
-    #expect(isSame(try material.read("push.p12"), material.identity))
-    #expect(material.problem("push.p12", "wrong") == .wrongPassphrase)
+    expect(isSame(try material.read("push.p12"), material.identity))
+    expect(material.problem("push.p12", "wrong"), is: .wrongPassphrase)
   }
 
   @Test func chainGoesAlongInItsOrderWithoutTheRoot() async throws {
@@ -113,37 +114,37 @@ import Testing
     try folder.write("chain.pem", parts[0] + parts[1])
     try await material.export("-certfile", "chain.pem")
     let wanted = parts[2] + parts[1]
-    #expect(try material.read("push.p12").certificateChainPEM == wanted)
+    expect(try material.read("push.p12").certificateChainPEM, is: wanted)
     // The same in PEM, in any order.
     try folder.writeSecret("all.pem", parts.joined() + material.identity.privateKeyPEM)
-    #expect(try material.read("all.pem").certificateChainPEM == wanted)
+    expect(try material.read("all.pem").certificateChainPEM, is: wanted)
   }
 
   @Test func missingPartOfAnIdentityIsNamed() async throws {
     let material = try Material()
     let folder = material.folder
     try await material.export("-nokeys")
-    #expect(material.problem("push.p12") == .noKey)
+    expect(material.problem("push.p12"), is: .noKey)
     try await material.openssl(
       "pkcs12", "-export", "-nocerts", "-inkey", "key.pem", "-out", "key.p12", "-passout", "file:pass")
     try material.protect("key.p12")
-    #expect(material.problem("key.p12") == .noCertificate)
+    expect(material.problem("key.p12"), is: .noCertificate)
     try await material.openssl("x509", "-in", "cert.pem", "-outform", "DER", "-out", "push.cer")
     try material.protect("push.cer")
-    #expect(material.problem("push.cer") == .noKey)
+    expect(material.problem("push.cer"), is: .noKey)
     try folder.writeSecret("cert-only.pem", material.identity.certificateChainPEM)
-    #expect(material.problem("cert-only.pem") == .noKey)
-    #expect(material.problem("key.pem") == .noCertificate)
+    expect(material.problem("cert-only.pem"), is: .noKey)
+    expect(material.problem("key.pem"), is: .noCertificate)
     let other = try ClientCertificateAuthority().issue(commonName: "other", userID: "other")
     try folder.writeSecret("mixed.pem", material.identity.certificateChainPEM + other.privateKeyPEM)
-    #expect(material.problem("mixed.pem") == .mismatch)
+    expect(material.problem("mixed.pem"), is: .mismatch)
     try folder.writeSecret("hello.p12", "hello")
-    #expect(material.problem("hello.p12") == .unknownFormat)
-    #expect(material.problem("nowhere.p12") == .file(.unreadable("No such file or directory")))
+    expect(material.problem("hello.p12"), is: .unknownFormat)
+    expect(material.problem("nowhere.p12"), is: .file(.unreadable("No such file or directory")))
     let error = #expect(throws: IdentityError.self) { try material.read("key.p12", "nowhere") }
-    #expect(error?.file == folder.path("nowhere"))
+    expect(error?.file, is: folder.path("nowhere"))
     for problem in [IdentityError.Problem.noKey, .mismatch, .legacyProviderMissing, .wrongPassphrase] {
-      #expect(IdentityError(file: "push.p12", problem: problem).description.hasPrefix("push.p12: "))
+      expect(IdentityError(file: "push.p12", problem: problem).description.hasPrefix("push.p12: "))
     }
   }
 
@@ -172,13 +173,13 @@ import Testing
       let output = try await ChildProcess.run(
         "openssl", arguments + cipher + (cipher[0] == "-v1" ? ["-provider", "legacy", "-provider", "default"] : []),
         folder: material.folder.url)
-      #expect(output.exit == .status(0), "\(output.standardError)")
+      expect(output.exit, is: .status(0), "\(output.standardError)")
     }
     let locked = try String(contentsOfFile: material.folder.path("locked.key"), encoding: .utf8)
     try material.folder.writeSecret("push.pem", locked + material.identity.certificateChainPEM)
-    #expect(isSame(try material.read("push.pem"), material.identity))
-    #expect(material.problem("push.pem", "wrong") == .wrongPassphrase)
-    #expect(material.problem("push.pem", nil) == .passphraseMissing)
+    expect(isSame(try material.read("push.pem"), material.identity))
+    expect(material.problem("push.pem", "wrong"), is: .wrongPassphrase)
+    expect(material.problem("push.pem", nil), is: .passphraseMissing)
   }
 
   @Test(arguments: [(0o604, "every user"), (0o620, "other than its owner can change"), (0o644, "mode 0644")])
@@ -187,9 +188,9 @@ import Testing
     for file in ["key.pem", "pass"] {
       try material.protect(file, mode: mode)
       let error = #expect(throws: IdentityError.self) { try material.read("key.pem") }
-      #expect(error?.problem == .file(.exposed(mode: UInt32(mode))))
-      #expect(error?.description.contains(says) == true)
-      #expect(error?.description.contains("chmod 600 \(material.folder.path(file))") == true)
+      expect(error?.problem, is: .file(.exposed(mode: UInt32(mode))))
+      expect(error?.description.contains(says), is: true)
+      expect(error?.description.contains("chmod 600 \(material.folder.path(file))"), is: true)
       try material.protect(file)
     }
   }
@@ -198,7 +199,7 @@ import Testing
     let material = try Material()
     try material.folder.writeSecret("push.pem", material.identity.certificateChainPEM + material.identity.privateKeyPEM)
     try material.protect("push.pem", mode: 0o440)
-    #expect(isSame(try material.read("push.pem", nil), material.identity))
+    expect(isSame(try material.read("push.pem", nil), material.identity))
   }
 
   @Test func factsAreThoseOfTheCertificate() throws {
@@ -207,12 +208,12 @@ import Testing
       commonName: "Grüße", userID: "com.example.news", extensions: [("1.2.840.113635.100.6.3.2", [5, 0])],
       validity: -7200 ..< -3600)
     let facts = try CertificateFacts(pem: identity.certificateChainPEM)
-    #expect(facts.commonName == "Grüße")
-    #expect(facts.userID == "com.example.news")
-    #expect(facts.extensions["1.2.840.113635.100.6.3.2"] == [5, 0])
+    expect(facts.commonName, is: "Grüße")
+    expect(facts.userID, is: "com.example.news")
+    expect(facts.extensions["1.2.840.113635.100.6.3.2"], is: [5, 0])
     let now = Int64(Date.now.timeIntervalSince1970)
-    #expect(facts.validity.upperBound - facts.validity.lowerBound == 3600)
+    expect(facts.validity.upperBound - facts.validity.lowerBound, is: 3600)
     // The certificate was created a moment ago.
-    #expect((0...600).contains(now - 3600 - facts.validity.upperBound))
+    expect((0...600).contains(now - 3600 - facts.validity.upperBound))
   }
 }

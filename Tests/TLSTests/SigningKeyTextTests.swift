@@ -1,5 +1,6 @@
 import Foundation
 import TLS
+import TestKit
 import Testing
 
 @Suite("Signing keys without line breaks")
@@ -29,7 +30,7 @@ struct SigningKeyTextTests {
       "Base64 alone": lines.dropFirst().dropLast().joined(separator: "\n"),
     ]
     for (name, text) in forms {
-      #expect(try ECPrivateKey(pem: Array(text.utf8)).publicPEM == key.publicPEM, "\(name)")
+      expect(try ECPrivateKey(pem: Array(text.utf8)).publicPEM, is: key.publicPEM, "\(name)")
     }
   }
 
@@ -42,9 +43,9 @@ struct SigningKeyTextTests {
       (pem.replacing("M", with: "*"), "is not Base64"),
     ] {
       let error = #expect(throws: SigningKeyError.self) { try ECPrivateKey(pem: Array(text.utf8), file: "k.p8") }
-      #expect(error?.description.contains(says) == true, "\(error?.description ?? "")")
-      #expect(
-        error?.description.contains(pem.split(separator: "\n")[1].prefix(20)) == false, "no part of the key is shown")
+      expect(error?.description.contains(says), is: true, "\(error?.description ?? "")")
+      expect(
+        error?.description.contains(pem.split(separator: "\n")[1].prefix(20)), is: false, "no part of the key is shown")
     }
   }
 }

@@ -1,5 +1,6 @@
 import APNsSimulator
 import HTTP2
+import TestKit
 import TestSupport
 import Testing
 
@@ -19,11 +20,11 @@ import Testing
   @Test func connectionAllowsAHundredStreams() async throws {
     try await run { (scene, client, request) async throws in
       try await client.connect()
-      #expect(try await client.limits(until: 100) == [100])
+      expect(try await client.limits(until: 100), is: [100])
       // A device may get 240 messages in a minute.
       let responses = try await client.send(Array(repeating: request, count: 200))
-      #expect(responses.allSatisfy { $0.status == 200 })
-      #expect(await scene.simulator.counters().fcm.maximumStreams <= 100)
+      expect(responses.allSatisfy { $0.status == 200 })
+      expect(await scene.simulator.counters().fcm.maximumStreams <= 100)
     }
   }
 
@@ -40,10 +41,10 @@ import Testing
         throw PushClient.Lost()
       }
       await client.end()
-      #expect(
-        await client.seenGoAway
-          == .init(lastStreamID: 0, error: .protocolError, debugData: "exceeded_max_concurrent_streams"))
-      #expect(await scene.simulator.counters().fcm.faults["streamLimit"] == 1)
+      expect(
+        await client.seenGoAway,
+        is: .init(lastStreamID: 0, error: .protocolError, debugData: "exceeded_max_concurrent_streams"))
+      expect(await scene.simulator.counters().fcm.faults["streamLimit"], is: 1)
     }
   }
 
@@ -52,13 +53,13 @@ import Testing
       try await client.connect()
       for _ in 0..<3 {
         for _ in 0..<2 { try await client.ping() }
-        #expect(try await client.send([request])[0].status == 200)
+        expect(try await client.send([request])[0].status, is: 200)
       }
       for _ in 0..<3 { try await client.ping() }
       let goAway = try await client.goAway()
-      #expect(goAway?.error == .enhanceYourCalm && goAway?.debugData == "too_many_pings")
+      expect(goAway?.error == .enhanceYourCalm && goAway?.debugData == "too_many_pings")
       await client.end()
-      #expect(await scene.simulator.counters().fcm.faults == ["mostPings": 1])
+      expect(await scene.simulator.counters().fcm.faults, is: ["mostPings": 1])
     }
   }
 
@@ -67,8 +68,8 @@ import Testing
       $0.connectionSeconds = 1
     } _: { (_, client, request) async throws in
       try await client.connect()
-      #expect(try await client.send([request])[0].status == 200)
-      #expect(try await client.goAway() == .init(lastStreamID: 1, debugData: "session_timed_out"))
+      expect(try await client.send([request])[0].status, is: 200)
+      expect(try await client.goAway(), is: .init(lastStreamID: 1, debugData: "session_timed_out"))
       await client.end()
     }
   }
@@ -82,9 +83,9 @@ import Testing
       try await client.connect()
       let responses = try await client.send(Array(repeating: request, count: 8))
       // nghttp2 sends all headers before the first body, so the fifth request ends when eight streams are open.
-      #expect(responses.map(\.status) == [200, 200, 200, 200, 200, 200, 0, 0])
-      #expect(await client.seenGoAway?.lastStreamID == 11)
-      #expect(await scene.simulator.counters().fcm.goAways == 1)
+      expect(responses.map(\.status), is: [200, 200, 200, 200, 200, 200, 0, 0])
+      expect(await client.seenGoAway?.lastStreamID, is: 11)
+      expect(await scene.simulator.counters().fcm.goAways, is: 1)
     }
   }
 
@@ -95,11 +96,11 @@ import Testing
     } _: { (scene, client, request) async throws in
       try await client.connect()
       let responses = try await client.send(Array(repeating: request, count: 8))
-      #expect(responses.count { $0.error == .refusedStream } == 2)
-      #expect(responses.count { $0.error == .internalError } == 3)
-      #expect(responses.count { $0.status == 200 } == 3)
+      expect(responses.count { $0.error == .refusedStream }, is: 2)
+      expect(responses.count { $0.error == .internalError }, is: 3)
+      expect(responses.count { $0.status == 200 }, is: 3)
       let counters = await scene.simulator.counters().fcm
-      #expect((counters.received, counters.faults) == (6, ["refusedShare": 2, "resetShare": 3]))
+      expect((counters.received, counters.faults) == (6, ["refusedShare": 2, "resetShare": 3]))
     }
   }
 
@@ -108,9 +109,9 @@ import Testing
       await scene.simulator.change { $0.fcm.isDown = true }
       await #expect(throws: (any Error).self) { try await scene.send(request) }
       // The token endpoint still answers.
-      #expect(try await !scene.accessToken().isEmpty)
+      expect(try await !scene.accessToken().isEmpty)
       await scene.simulator.change { $0.fcm.isDown = false }
-      #expect(try await scene.send(request).status == 200)
+      expect(try await scene.send(request).status, is: 200)
     }
   }
 
@@ -130,8 +131,8 @@ import Testing
         request + ["--data", #"{"message":{"token":"a"}}"#, "--output", folder.path("1"), url, "--next"] + request
           + ["--header", "transfer-encoding: chunked", "--header", "expect: 100-continue"]
           + ["--data", #"{"message":{}}"#, "--output", folder.path("2"), url])
-      #expect(output.standardOutput == "200 1;400 0;\n", "\(output.standardError)")
-      #expect(await scene.simulator.counters().fcm.errors == ["INVALID_ARGUMENT": 1])
+      expect(output.standardOutput, is: "200 1;400 0;\n", "\(output.standardError)")
+      expect(await scene.simulator.counters().fcm.errors, is: ["INVALID_ARGUMENT": 1])
     }
   }
 }

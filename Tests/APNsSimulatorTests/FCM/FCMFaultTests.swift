@@ -1,5 +1,6 @@
 import APNsSimulator
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -29,12 +30,12 @@ import Testing
       let gone = scene.request(#"{"message":{"token":"gone"}}"#, access: access)
       let bad = scene.request("{", access: access)
       let responses = try await client.send([good, gone, bad, good, good, bad])
-      #expect(responses.map(\.status) == [200, 404, 400, 200, 429, 400])
+      expect(responses.map(\.status), is: [200, 404, 400, 200, 429, 400])
       let body = try JSONObject(responses[4].body).object("error")
-      #expect(body?.text("status") == "RESOURCE_EXHAUSTED")
-      #expect(responses[4].body.contains(#""quota_limit_value": "4""#))
-      #expect(!responses[4].body.contains("FcmError"))
-      #expect(responses[4].headers["retry-after"] == "17")
+      expect(body?.text("status"), is: "RESOURCE_EXHAUSTED")
+      expect(responses[4].body.contains(#""quota_limit_value": "4""#))
+      expect(!responses[4].body.contains("FcmError"))
+      expect(responses[4].headers["retry-after"], is: "17")
     }
   }
 
@@ -43,10 +44,10 @@ import Testing
       $0.deviceMessagesPerMinute = 2
     } _: { (scene, client, access) async throws in
       let responses = try await client.send(Array(repeating: scene.request(access: access), count: 3))
-      #expect(responses.map(\.status) == [200, 200, 429])
-      #expect(responses[2].body.contains("QUOTA_EXCEEDED") && responses[2].body.contains("QuotaFailure"))
+      expect(responses.map(\.status), is: [200, 200, 429])
+      expect(responses[2].body.contains("QUOTA_EXCEEDED") && responses[2].body.contains("QuotaFailure"))
       let other = scene.request(#"{"message":{"token":"other"}}"#, access: access)
-      #expect(try await client.send([other])[0].status == 200)
+      expect(try await client.send([other])[0].status, is: 200)
     }
   }
 
@@ -55,7 +56,7 @@ import Testing
       scene.simulator.load([.init("gone", state: .uninstalled)])
       let dry = scene.request(#"{"message":{"token":"gone"},"validate_only":true}"#, access: access)
       let send = scene.request(#"{"message":{"token":"gone"}}"#, access: access)
-      #expect(try await client.send([dry, dry, send, send, dry]).map(\.status) == [200, 200, 200, 404, 404])
+      expect(try await client.send([dry, dry, send, send, dry]).map(\.status), is: [200, 200, 200, 404, 404])
     }
   }
 
@@ -68,14 +69,14 @@ import Testing
         #""android":{"notification":{"tag":"t"}}"#, #""android":{"notification":{"tag":"t"}}"#,
       ]
       let requests = bodies.map { scene.request(#"{"message":{"token":"a:b",\#($0)}}"#, access: access) }
-      #expect(try await client.send(requests).allSatisfy { $0.status == 200 })
+      expect(try await client.send(requests).allSatisfy { $0.status == 200 })
       let log = try await scene.control("GET", "/fcm/deliveries?token=a%3Ab")
-      #expect(log.body == #"{"accepted":5,"delayed":0,"duplicates":2}"# + "\n")
-      #expect(await scene.simulator.counters().fcm.duplicates == 2)
+      expect(log.body, is: #"{"accepted":5,"delayed":0,"duplicates":2}"# + "\n")
+      expect(await scene.simulator.counters().fcm.duplicates, is: 2)
       // The burst of collapsible messages is 20. Data without a key is not collapsible.
       let shown = scene.request(#"{"message":{"token":"a:b","notification":{"title":"x"}}}"#, access: access)
-      #expect(try await client.send(Array(repeating: shown, count: 20)).allSatisfy { $0.status == 200 })
-      #expect(await scene.simulator.counters().fcm.delayed == 2)
+      expect(try await client.send(Array(repeating: shown, count: 20)).allSatisfy { $0.status == 200 })
+      expect(await scene.simulator.counters().fcm.delayed, is: 2)
     }
   }
 
@@ -95,14 +96,14 @@ import Testing
         await scene.simulator.change { $0.fcm.failures = [.init(share: 1, kind: kind, retryAfterSeconds: 30)] }
         let response = try await client.send([scene.request(access: access)])[0]
         let (status, text) = try #require(expected[kind])
-        #expect(response.status == status && response.body.contains(text), "\(kind): \(response.body)")
-        #expect(response.headers["retry-after"] == "30")
+        expect(response.status == status && response.body.contains(text), "\(kind): \(response.body)")
+        expect(response.headers["retry-after"], is: "30")
       }
       let dated =
         #"{"fcm":{"failures":[{"share":1,"kind":"unavailable","retryAfterSeconds":30,"retryAfterIsDate":true}]}}"#
-      #expect(try await scene.control("PUT", "/knobs", dated).status == 200)
+      expect(try await scene.control("PUT", "/knobs", dated).status, is: 200)
       let response = try await client.send([scene.request(access: access)])[0]
-      #expect(response.headers["retry-after"]?.hasSuffix(" GMT") == true)
+      expect(response.headers["retry-after"]?.hasSuffix(" GMT"), is: true)
     }
   }
 
@@ -116,9 +117,9 @@ import Testing
       let requests = ["a1", "a2", "a3", "a4", "b1", "c1"].map {
         scene.request(#"{"message":{"token":"\#($0)"}}"#, access: access)
       }
-      #expect(try await client.send(requests).map(\.status) == [200, 404, 200, 404, 500, 200])
-      #expect(try await scene.control("GET", "/fcm/deliveries?token=b1").body.contains(#""accepted":1"#))
-      #expect(await scene.simulator.counters().fcm.errors == ["UNREGISTERED": 2, "INTERNAL": 1])
+      expect(try await client.send(requests).map(\.status), is: [200, 404, 200, 404, 500, 200])
+      expect(try await scene.control("GET", "/fcm/deliveries?token=b1").body.contains(#""accepted":1"#))
+      expect(await scene.simulator.counters().fcm.errors, is: ["UNREGISTERED": 2, "INTERNAL": 1])
     }
   }
 
@@ -133,16 +134,16 @@ import Testing
         }
         return try await client.send([request])[0].body
       }
-      #expect(try await body(gone) { $0.usesOldTexts = true }.contains("NotRegistered"))
-      #expect(try await !body(gone) { $0.omitsDetails = true }.contains("details"))
-      #expect(try await body(gone) { $0.errorBodyForm = .html }.contains("<title>Error 404"))
-      #expect(try await body(gone) { $0.errorBodyForm = .empty }.isEmpty)
-      #expect(try await body(gone) { $0.errorBodyForm = .cut }.hasPrefix("{"))
-      #expect(try await body(scene.request(access: access)) { $0.acceptedBodyForm = .empty }.isEmpty)
+      expect(try await body(gone) { $0.usesOldTexts = true }.contains("NotRegistered"))
+      expect(try await !body(gone) { $0.omitsDetails = true }.contains("details"))
+      expect(try await body(gone) { $0.errorBodyForm = .html }.contains("<title>Error 404"))
+      expect(try await body(gone) { $0.errorBodyForm = .empty }.isEmpty)
+      expect(try await body(gone) { $0.errorBodyForm = .cut }.hasPrefix("{"))
+      expect(try await body(scene.request(access: access)) { $0.acceptedBodyForm = .empty }.isEmpty)
       let reversed = try await body(scene.request(#"{"message":{}}"#, access: access)) { $0.reversesDetails = true }
       let (code, field) = (reversed.range(of: "errorCode"), reversed.range(of: "fieldViolations"))
-      #expect(try #require(code).lowerBound < #require(field).lowerBound)
-      #expect(try await body(scene.request(access: access)) { $0.isDisabled = true }.contains("SERVICE_DISABLED"))
+      expect(try #require(code).lowerBound < #require(field).lowerBound)
+      expect(try await body(scene.request(access: access)) { $0.isDisabled = true }.contains("SERVICE_DISABLED"))
     }
   }
 
@@ -158,14 +159,14 @@ import Testing
         {"fid":"x"}
         """
       let report = try await scene.control("POST", "/fcm/devices", list)
-      #expect(report.status == 400 && report.body.contains(#""loaded":3,"skipped":2"#), "\(report.body)")
+      expect(report.status == 400 && report.body.contains(#""loaded":3,"skipped":2"#), "\(report.body)")
       let requests = ["a:1", "a:2", "a:3", "a:5"].map {
         scene.request(#"{"message":{"token":"\#($0)"}}"#, access: access)
       }
-      #expect(try await client.send(requests).map(\.status) == [200, 404, 403, 404])
-      #expect(await scene.simulator.counters().fcm.devices == 3)
+      expect(try await client.send(requests).map(\.status), is: [200, 404, 403, 404])
+      expect(await scene.simulator.counters().fcm.devices, is: 3)
       await scene.simulator.reset(devices: true)
-      #expect(await scene.simulator.counters().fcm == FCMCounters())
+      expect(await scene.simulator.counters().fcm, is: FCMCounters())
     }
   }
 
@@ -175,7 +176,7 @@ import Testing
       _ = try await client.send([scene.request(access: access), scene.request("{", access: access)])
       let lines = try String(contentsOfFile: folder.path("log"), encoding: .utf8).split(separator: "\n")
       let fields = lines.map { $0.split(separator: " ").suffix(3).map(String.init) }
-      #expect(fields == [[FCMScene.token, "-", "200"], ["-", "-", "400"]])
+      expect(fields, is: [[FCMScene.token, "-", "200"], ["-", "-", "400"]])
     }
   }
 
@@ -184,8 +185,8 @@ import Testing
     try knobs.apply(assignment: "fcm.messagesPerMinute=5")
     try knobs.apply(assignment: "fcm.unknownTokens=unregistered")
     try knobs.apply(json: Array(#"{"fcm":{"resetShare":0.5},"refusedShare":0.1}"#.utf8))
-    #expect((knobs.fcm.messagesPerMinute, knobs.fcm.unknownTokens) == (5, .unregistered))
-    #expect((knobs.fcm.resetShare, knobs.refusedShare) == (0.5, 0.1))
+    expect((knobs.fcm.messagesPerMinute, knobs.fcm.unknownTokens) == (5, .unregistered))
+    expect((knobs.fcm.resetShare, knobs.refusedShare) == (0.5, 0.1))
     for bad in [
       "fcm.nothing=1", "fcm.resetShare=2", "fcm.quotaSeconds=0", "fcm.failures=[{\"share\":1,\"kind\":\"x\"}]",
     ] {

@@ -1,5 +1,6 @@
 import APNsSimulator
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -33,18 +34,18 @@ import Testing
       }
       let counters = await scene.simulator.counters().fcm
       let good = rows.count { $0.status == 200 }
-      #expect((counters.accepted, counters.validated) == (2 * good, good))
-      #expect(counters.rejected == 2 * (rows.count - good))
+      expect((counters.accepted, counters.validated) == (2 * good, good))
+      expect(counters.rejected, is: 2 * (rows.count - good))
     }
   }
 
   private func check(_ row: FCMRequestTable.Row, _ response: PushClient.Response, isDry: Bool) throws {
-    #expect(response.status == row.status, "\(row.name): \(response.body)")
-    #expect(response.headers["content-type"] == "application/json; charset=UTF-8", "\(row.name)")
+    expect(response.status, is: row.status, "\(row.name): \(response.body)")
+    expect(response.headers["content-type"], is: "application/json; charset=UTF-8", "\(row.name)")
     guard row.status != 200 else {
       let name = try #require(try JSONObject(response.body).text("name"))
-      #expect(name.hasPrefix("projects/\(FCMScene.project)/messages/"), "\(row.name)")
-      #expect(name.hasSuffix("/fake_message_id") == isDry, "\(row.name)")
+      expect(name.hasPrefix("projects/\(FCMScene.project)/messages/"), "\(row.name)")
+      expect(name.hasSuffix("/fake_message_id"), is: isDry, "\(row.name)")
       return
     }
     let statuses = [
@@ -55,7 +56,7 @@ import Testing
     let status = statuses[row.status] ?? ""
     let expected =
       "{\"error\":{\"code\":\(row.status),\"message\":\"\(message)\",\"status\":\"\(status)\"\(details)}}"
-    #expect(try normalized(response.body) == normalized(expected), "\(row.name)")
+    expect(try normalized(response.body), is: try normalized(expected), "\(row.name)")
   }
 
   @Test func bodiesArePrettyPrinted() async throws {
@@ -63,8 +64,9 @@ import Testing
       scene.simulator.load([.init("gone", state: .unregistered)])
       let access = try await scene.accessToken()
       let response = try await scene.send(scene.request(#"{"message":{"token":"gone"}}"#, access: access))
-      #expect(
-        response.body == """
+      expect(
+        response.body,
+        is: """
           {
             "error": {
               "code": 404,
@@ -112,29 +114,29 @@ import Testing
       try await scene.withClient { (client) async throws in
         try await client.connect()
         for (response, row) in zip(try await client.send(rows.map(\.0)), rows) {
-          #expect(response.status == row.1 && response.body.contains(row.2), "\(row.2): \(response.body)")
+          expect(response.status == row.1 && response.body.contains(row.2), "\(row.2): \(response.body)")
         }
       }
       let unknown = try await scene.send(scene.request(access: access, path: "/v1/projects/none/messages:send"))
-      #expect(!unknown.body.contains("FcmError"))
+      expect(!unknown.body.contains("FcmError"))
     }
   }
 
   @Test func accessTokenExpiresAndIsRevoked() async throws {
     try await FCMScene.run { (scene) async throws in
       let access = try await scene.accessToken()
-      #expect(try await scene.send(scene.request(access: access)).status == 200)
-      #expect(try await scene.control("POST", "/fcm/tokens/expire").status == 200)
+      expect(try await scene.send(scene.request(access: access)).status, is: 200)
+      expect(try await scene.control("POST", "/fcm/tokens/expire").status, is: 200)
       let expired = try await scene.send(scene.request(access: access))
-      #expect(expired.status == 401 && expired.body.contains("ACCESS_TOKEN_EXPIRED"))
+      expect(expired.status == 401 && expired.body.contains("ACCESS_TOKEN_EXPIRED"))
       let fresh = try await scene.accessToken()
       await scene.simulator.change { $0.fcm.clockSkewSeconds = 3600 }
-      #expect(try await scene.send(scene.request(access: fresh)).body.contains("ACCESS_TOKEN_EXPIRED"))
+      expect(try await scene.send(scene.request(access: fresh)).body.contains("ACCESS_TOKEN_EXPIRED"))
       await scene.simulator.change { $0.fcm.clockSkewSeconds = 0 }
-      #expect(try await scene.send(scene.request(access: fresh)).status == 200)
-      #expect(try await scene.control("POST", "/fcm/tokens/revoke").status == 200)
+      expect(try await scene.send(scene.request(access: fresh)).status, is: 200)
+      expect(try await scene.control("POST", "/fcm/tokens/revoke").status, is: 200)
       let revoked = try await scene.send(scene.request(access: fresh))
-      #expect(revoked.status == 401 && !revoked.body.contains("details"))
+      expect(revoked.status == 401 && !revoked.body.contains("details"))
     }
   }
 }

@@ -1,5 +1,6 @@
 import APNsSimulator
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -56,21 +57,21 @@ import Testing
         "env",
         ["REQUESTS_CA_BUNDLE=\(authority)", "SSL_CERT_FILE=\(authority)", Self.python, Self.script],
         input: String(decoding: try JSONEncoder().encode(order), as: UTF8.self))
-      #expect(output.exit == .status(0), "\(output.standardError)")
+      expect(output.exit, is: .status(0), "\(output.standardError)")
       let lines = try output.standardOutput.split(separator: "\n").map { try JSONObject(String($0)) }
       try #require(lines.count == Self.pushes.count + 2, "\(output.standardOutput)")
       for (push, line) in zip(Self.pushes, lines) {
-        #expect(line.text("error") == push.error, "\(push): \(line.text("text") ?? "")")
+        expect(line.text("error"), is: push.error, "\(push): \(line.text("text") ?? "")")
         if push.error == nil {
-          #expect(line.text("name")?.hasPrefix("projects/\(FCMScene.project)/messages/") == true)
+          expect(line.text("name")?.hasPrefix("projects/\(FCMScene.project)/messages/"), is: true)
         }
       }
-      #expect(lines.suffix(2).map { $0.number("success") } == [5, 50])
+      expect(lines.suffix(2).map { $0.number("success") }, is: [5, 50])
       let counters = await scene.simulator.counters().fcm
       // google-auth takes every 401 for an expired access token, even one about the credentials of a third party. It
       // mints a new token and sends again, twice.
-      #expect((counters.accepted, counters.validated, counters.rejected) == (58, 1, 8))
-      #expect(counters.mints >= 3)
+      expect((counters.accepted, counters.validated, counters.rejected) == (58, 1, 8))
+      expect(counters.mints >= 3)
     }
   }
 }

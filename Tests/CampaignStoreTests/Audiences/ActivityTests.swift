@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -23,7 +24,7 @@ struct ActivityTests {
       #"{"id":"\#(id)","app":"news","audience":\#(audience),"apns":{"payload":{"aps":\#(aps)},"pushType":"liveactivity"}}"#
         .utf8)
     let campaign = try CampaignJob.parse(job, .any([APNsService()]))
-    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
+    expect(try await world.store.queue.activate(campaign, job: job, worker: "w"), is: .new)
     var users: [String] = []
     for partition in (try #require(try await world.store.campaigns.find(id))).reachedPartitions {
       let ledger = try await world.claimed(id, partition).ledger
@@ -44,13 +45,13 @@ struct ActivityTests {
         return DeviceRegistration(user: "u\($0 % 20)", device: device($0, activity, at: 1000))
       })
     let having = { (rest: Int) in (0..<40).filter { $0 % 3 == rest }.map { "u\($0 % 20)" }.sorted() }
-    #expect(try await users(world, #"{"activity":"a"}"#, id: "one") == having(1))
-    #expect(try await users(world, #"{"activity":"b","where":"locale = 'fr'"}"#, id: "none") == [])
+    expect(try await users(world, #"{"activity":"a"}"#, id: "one"), is: having(1))
+    expect(try await users(world, #"{"activity":"b","where":"locale = 'fr'"}"#, id: "none"), is: [])
     let others = Set((0..<20).map { "u\($0)" }).subtracting(having(1))
     let rest = try await users(world, #"{"segment":"*","exclude":{"activity":"a"}}"#, id: "rest")
-    #expect(Set(rest) == others && !others.isEmpty)
+    expect(Set(rest) == others && !others.isEmpty)
     // The activity is not a segment.
-    #expect(try await world.store.audiences.segmentNames() == [])
+    expect(try await world.store.audiences.segmentNames(), is: [])
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -65,10 +66,10 @@ struct ActivityTests {
     try await world.command("ZADD", world.keys.activities, long, "old")
     try await world.store.registry.register([DeviceRegistration(user: "ada", device: device(3, "new", at: now))])
     let tokens = try await world.store.registry.user("ada")?.devices.map(\.token) ?? []
-    #expect(tokens == [TestStore.token(2), TestStore.token(3)])
-    #expect(try await world.store.registry.owners(of: [TestStore.deviceToken(1)], APNsService()) == [nil])
-    #expect(try await world.store.audiences.userLists() == ["@new"])
-    #expect(try await world.command("ZRANGE", world.keys.activities, 0, -1).compactMap(\.string) == ["new"])
+    expect(tokens, is: [TestStore.token(2), TestStore.token(3)])
+    expect(try await world.store.registry.owners(of: [TestStore.deviceToken(1)], APNsService()), is: [nil])
+    expect(try await world.store.audiences.userLists(), is: ["@new"])
+    expect(try await world.command("ZRANGE", world.keys.activities, 0, -1).compactMap(\.string), is: ["new"])
     await #expect(throws: StoreError.self) { try await world.store.registry.checkActivity("old") }
     try await world.store.registry.checkActivity("new")
   }

@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -27,11 +28,11 @@ struct AudienceAlgebraTests {
       var found: Set<String> = []
       for partition in 0..<3 {
         try await world.store.expansion.forEachUser(of: AudienceSearch(expression), in: partition) { page in
-          for user in page.members { #expect(found.insert(user.string ?? "").inserted, "twice") }
+          for user in page.members { expect(found.insert(user.string ?? "").inserted, "twice") }
         }
       }
-      #expect(found.intersection(allUsers) == expected, "\(expression), seed \(seed.value)")
-      #expect(try await world.store.audiences.count(expression) == (expected.count, expected.count), "\(expression)")
+      expect(found.intersection(allUsers), is: expected, "\(expression), seed \(seed.value)")
+      expect(try await world.store.audiences.count(expression) == (expected.count, expected.count), "\(expression)")
     }
   }
 
@@ -44,7 +45,7 @@ struct AudienceAlgebraTests {
       + Array(
         repeating: "a", count: 127
       ).joined(separator: " | ")
-    #expect(try await world.store.audiences.count(AudienceExpression(parsing: text)).users == 10)
+    expect(try await world.store.audiences.count(AudienceExpression(parsing: text)).users, is: 10)
   }
 
   /// Sets of several pages, read in every order in which pages can follow each other.
@@ -66,7 +67,7 @@ struct AudienceAlgebraTests {
       let expression = AudienceExpression(root: .random(of: Self.names, depth: 4, using: &seed))
       let expected = expression.root.members(segments, allUsers).intersection(allUsers).count
       try await world.command("CONFIG", "RESETSTAT")
-      #expect(
+      expect(
         try await world.store.audiences.count(expression) == (expected, expected), "\(expression), seed \(seed.value)")
       let stats = RedisServerInfo(parsing: try await world.command("INFO", "commandstats").string ?? "").fields
       let calls = stats.compactMapValues { $0.firstMatch(of: /calls=(\d+)/).flatMap { Int($0.1) } }
@@ -76,9 +77,9 @@ struct AudienceAlgebraTests {
         "sscan", "hscan", "smismember", "hmget", "hgetall", "scard", "smembers", "config|resetstat", "info",
       ]
       let others = Set(calls.keys.map { $0.replacing("cmdstat_", with: "") }).subtracting(allowed)
-      #expect(others.isEmpty, "\(expression): \(others)")
+      expect(others.isEmpty, "\(expression): \(others)")
       let pages = 2 + (calls["cmdstat_sscan"] ?? 0) + (calls["cmdstat_hscan"] ?? 0)
-      #expect(calls["cmdstat_smismember"] ?? 0 <= 2 * pages * Self.names.count, "\(expression)")
+      expect(calls["cmdstat_smismember"] ?? 0 <= 2 * pages * Self.names.count, "\(expression)")
     }
     await server.stop()
   }
@@ -96,9 +97,9 @@ struct AudienceAlgebraTests {
     ] {
       let expression = try AudienceExpression(parsing: text)
       let before = try await Self.commands(world)
-      #expect(try await world.store.audiences.count(expression).users == users, "\(text)")
+      expect(try await world.store.audiences.count(expression).users, is: users, "\(text)")
       let spent = try await Self.commands(world) - before - 1
-      #expect(spent <= commands, "\(text): \(spent)")
+      expect(spent <= commands, "\(text): \(spent)")
     }
     await server.stop()
   }
@@ -120,7 +121,7 @@ struct AudienceAlgebraTests {
       .users: 1000, .segment("a"): 500, .segment("b"): 100, .segment("c"): 50, .segment("d"): 0,
     ]
     let cover = search.cover(sizes)
-    #expect(cover == expected.map { $0 == "*" ? .users : .segment($0) })
-    if let fixed = search.fixedCover { #expect(Set(cover).isSubset(of: fixed)) }
+    expect(cover, is: expected.map { $0 == "*" ? .users : .segment($0) })
+    if let fixed = search.fixedCover { expect(Set(cover).isSubset(of: fixed)) }
   }
 }

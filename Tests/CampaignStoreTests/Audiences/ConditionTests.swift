@@ -3,6 +3,7 @@ import APNs
 import LedgerModel
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -70,14 +71,14 @@ struct ConditionTests {
     ] as [(String, String, (Person) -> Bool)] {
       let campaign = try await world.activate(id, audience: "{\(audience),\"where\":\"\(text)\"}")
       let expected = Set(people.filter { named($0) && means($0) }.map(\.number))
-      #expect(try await reached(campaign, world) == expected, "\(id), seed \(seed)")
+      expect(try await reached(campaign, world), is: expected, "\(id), seed \(seed)")
     }
     let count = try await world.store.audiences.count(
       AudienceExpression(parsing: "*"), where: DevicePredicate(parsing: text))
     // The count is relative to now, and no device was seen lately.
     if !text.contains("lastSeen") {
-      #expect(count.devices == people.count { means($0) }, "seed \(seed)")
-      #expect(count.users == Set(people.filter(means).map(\.user)).count, "seed \(seed)")
+      expect(count.devices, is: people.count { means($0) }, "seed \(seed)")
+      expect(count.users, is: Set(people.filter(means).map(\.user)).count, "seed \(seed)")
     }
   }
 
@@ -91,12 +92,12 @@ struct ConditionTests {
       let sample = try #require(campaign.recipients.sample)
       let reached = try await reached(campaign, world)
       let expected = people.filter { Array($0.user.utf8).withUnsafeBytes(sample.has) }
-      #expect(reached == Set(expected.map(\.number)))
+      expect(reached, is: Set(expected.map(\.number)))
       samples[id] = reached
     }
     // Both devices of a user are in the sample, or neither. The tolerance is five standard deviations.
-    #expect(samples.values.allSatisfy { abs($0.count - 400) < 130 })
-    #expect(samples["a"] != samples["b"])
+    expect(samples.values.allSatisfy { abs($0.count - 400) < 130 })
+    expect(samples["a"] != samples["b"])
   }
 
   /// Returns the numbers of the devices that a campaign reaches, expanded one slice at a time and many slices together.
@@ -122,7 +123,7 @@ struct ConditionTests {
     _ = try await batch.claim(worker: "w", gracePeriod: 0)
     for (position, result) in try await batch.expand(Array(ledgers.indices)).enumerated() {
       if try result.get() != nil {
-        #expect(try await batch.seal([(position, 0)])[0].get().isSealed)
+        expect(try await batch.seal([(position, 0)])[0].get().isSealed)
         reached += Self.numbers(batch.targets(of: position).chunk)
       } else {
         // This slice is too large for a batch.
@@ -130,7 +131,7 @@ struct ConditionTests {
         reached += Self.numbers(try #require(targets).chunk)
       }
     }
-    #expect(Set(reached).count == reached.count)
+    expect(Set(reached).count, is: reached.count)
     return Set(reached)
   }
 

@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -52,7 +53,7 @@ struct ControlGroupTests {
         try await world.command("HDEL", world.keys.slice(partition, of: campaign.id), "control", "count", "seal")
         try await world.command("HSET", world.keys.slice(partition, of: campaign.id), "phase", "expanding")
         try await world.command("RPUSH", world.building(ledger), "")
-        #expect(try await world.store.expansion.restore(targets, of: ledger))
+        expect(try await world.store.expansion.restore(targets, of: ledger))
         let count = targets.count
         if count > 0 {
           _ = try await ledger.commit(credit: count)
@@ -80,13 +81,13 @@ struct ControlGroupTests {
     var control: [String] = []
     try await world.store.expansion.forEachControlUser(of: campaign.id) { control += $0 }
     parts.control = Set(control)
-    #expect(parts.control.count == control.count)
+    expect(parts.control.count, is: control.count)
     let record = try #require(try await world.store.campaigns.show(campaign.id))
-    #expect(record.state == .completed)
-    #expect(record.counters.control == control.count)
-    #expect(record.counters.outcomes == (parts.users.isEmpty ? [:] : [.accepted: record.counters.targets]))
+    expect(record.state, is: .completed)
+    expect(record.counters.control, is: control.count)
+    expect(record.counters.outcomes, is: parts.users.isEmpty ? [:] : [.accepted: record.counters.targets])
     let counted = try await world.store.audiences.count(campaign, filter: filter)
-    #expect(counted == Reached(users: parts.users.count, targets: record.counters.targets, control: control.count))
+    expect(counted, is: Reached(users: parts.users.count, targets: record.counters.targets, control: control.count))
     return parts
   }
 
@@ -97,25 +98,25 @@ struct ControlGroupTests {
     try await world.store.audiences.add((0..<1200).map { "u\($0)" } + ["nobody"], to: "half")
     let allUsers = Set((0..<2400).map { "u\($0)" })
     let plain = try await run(try await world.activate("plain"), app: nil, world)
-    #expect(plain == Parts(users: allUsers))
+    expect(plain, is: Parts(users: allUsers))
     let first = try await run(try await world.activate("first", #","control":0.1"#), world)
     let second = try await run(try await world.activate("second", #","control":0.1"#), world)
     let shared = try await run(try await world.activate("shared"), app: 0.2, world)
     let both = try await run(
       try await world.activate("both", audience: #"{"segment":"half"}"#, #","control":0.1"#), app: 0.2, world)
     for parts in [first, second, shared] {
-      #expect(parts.users.isDisjoint(with: parts.control) && parts.users.union(parts.control) == allUsers)
+      expect(parts.users.isDisjoint(with: parts.control) && parts.users.union(parts.control) == allUsers)
     }
     // The tolerance is five standard deviations.
-    #expect(abs(first.control.count - 240) < 74 && abs(second.control.count - 240) < 74)
-    #expect(abs(shared.control.count - 480) < 98)
-    #expect(first.control != second.control)
+    expect(abs(first.control.count - 240) < 74 && abs(second.control.count - 240) < 74)
+    expect(abs(shared.control.count - 480) < 98)
+    expect(first.control != second.control)
     let half = Set((0..<1200).map { "u\($0)" })
     // The app's group is the same in every campaign. Each campaign also has its own group.
-    #expect(shared.control.intersection(half).isSubset(of: both.control))
-    #expect(both.control.subtracting(shared.control).count >= 40 && both.users.union(both.control) == half)
+    expect(shared.control.intersection(half).isSubset(of: both.control))
+    expect(both.control.subtracting(shared.control).count >= 40 && both.users.union(both.control) == half)
     let receipt = try await run(try await world.activate("receipt", #","transactional":true"#), app: 0.2, world)
-    #expect(receipt == Parts(users: allUsers))
+    expect(receipt, is: Parts(users: allUsers))
   }
 
   @Test(arguments: Backend.allCases)
@@ -128,9 +129,9 @@ struct ControlGroupTests {
     }
     let parts = try await run(
       try await world.activate("c", audience: #"{"segment":"*","limit":200}"#, #","control":0.25"#), world)
-    #expect(parts.users.union(parts.control) == Set((400..<600).map { "u\($0)" }))
-    #expect(parts.users.isDisjoint(with: parts.control))
-    #expect(abs(parts.control.count - 50) < 31)
+    expect(parts.users.union(parts.control), is: Set((400..<600).map { "u\($0)" }))
+    expect(parts.users.isDisjoint(with: parts.control))
+    expect(abs(parts.control.count - 50) < 31)
   }
 
   @Test(arguments: Backend.allCases)
@@ -138,16 +139,16 @@ struct ControlGroupTests {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<100)
     let campaign = try await world.activate(
       "c", audience: #"{"segment":"*","where":"locale = 'en'"}"#, #","control":0.5"#)
-    #expect(try await run(campaign, world) == Parts())
+    expect(try await run(campaign, world), is: Parts())
   }
 
   @Test func pagesAreReadAsTheyAreWritten() {
     var users = ControlUsers()
     let names = (0..<1234).map { "u\($0)" } + ["zoë", String(repeating: "x", count: 256)]
     for name in names { Array(name.utf8).withUnsafeBytes { users.add($0) } }
-    #expect(users.pages.count == 3 && users.count == names.count)
-    #expect(users.pages.flatMap { page in page.withUnsafeBytes(ControlUsers.users) } == names)
-    #expect(ControlUsers().pages.isEmpty)
-    ([0, 5, 65] as [UInt8]).withUnsafeBytes { #expect(ControlUsers.users(on: $0).isEmpty) }
+    expect(users.pages.count == 3 && users.count == names.count)
+    expect(users.pages.flatMap { page in page.withUnsafeBytes(ControlUsers.users) }, is: names)
+    expect(ControlUsers().pages.isEmpty)
+    ([0, 5, 65] as [UInt8]).withUnsafeBytes { expect(ControlUsers.users(on: $0).isEmpty) }
   }
 }

@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -72,13 +73,14 @@ struct DefinitionTests {
       }
       let expression = AudienceExpression(root: .random(of: Array(known.keys.sorted()), depth: 4, using: &seed))
       let expected = expression.root.members(known, allUsers).intersection(allUsers)
-      #expect(
-        try await world.store.audiences.count(expression).users == expected.count, "\(expression), seed \(seed.value)")
+      expect(
+        try await world.store.audiences.count(expression).users, is: expected.count, "\(expression), seed \(seed.value)"
+      )
       var found: [String] = []
       try await world.store.audiences.forEachMember(of: expression) { found += $0 }
-      #expect(Set(found).intersection(allUsers) == expected, "\(expression), seed \(seed.value)")
+      expect(Set(found).intersection(allUsers), is: expected, "\(expression), seed \(seed.value)")
       // A rule that now names an earlier rule must not be named by that rule in the next iteration.
-      for number in (0..<4).reversed() { #expect(try await world.store.audiences.removeSegment("r\(number)")) }
+      for number in (0..<4).reversed() { expect(try await world.store.audiences.removeSegment("r\(number)")) }
       for number in 0..<4 { known["r\(number)"] = nil }
     }
   }
@@ -97,11 +99,11 @@ struct DefinitionTests {
           expression: try AudienceExpression(parsing: rule), predicate: try DevicePredicate(parsing: text ?? "")))
       let base = rule == "*" ? people[...] : rule == "a" ? people.prefix(1500) : people.dropFirst(1500)
       let expected = base.count(where: holds)
-      #expect(
-        try await world.store.audiences.count(AudienceExpression(parsing: "rule")).users == expected,
+      expect(
+        try await world.store.audiences.count(AudienceExpression(parsing: "rule")).users, is: expected,
         "\(rule) \(text ?? "")")
-      #expect(
-        try await world.store.audiences.count(AudienceExpression(parsing: "* & !rule")).users == 2000 - expected,
+      expect(
+        try await world.store.audiences.count(AudienceExpression(parsing: "* & !rule")).users, is: 2000 - expected,
         "\(rule) \(text ?? "")")
     }
   }
@@ -121,22 +123,22 @@ struct DefinitionTests {
     try await world.store.audiences.add(["u1"], to: "list")
     try await define(world, "a", "list")
     try await define(world, "b", "a | list")
-    #expect(await refusal { try await define(world, "a", "b") }.contains("contain itself: a → b → a"))
-    #expect(await refusal { try await define(world, "list", "a") }.contains("already exists as a segment"))
-    #expect(await refusal { try await define(world, "c", "nobody") }.contains("there is no segment 'nobody'"))
-    #expect(
+    expect(await refusal { try await define(world, "a", "b") }.contains("contain itself: a → b → a"))
+    expect(await refusal { try await define(world, "list", "a") }.contains("already exists as a segment"))
+    expect(await refusal { try await define(world, "c", "nobody") }.contains("there is no segment 'nobody'"))
+    expect(
       await refusal { _ = try await world.store.audiences.removeSegment("a") }.contains(
         "definitions use the segment 'a': b"))
-    #expect(
+    expect(
       await refusal { _ = try await world.store.audiences.removeSegment("list") }.contains(
         "definitions use the segment 'list': a, b"))
-    #expect(await refusal { try await world.store.audiences.checkNotDefined("a") }.contains("is defined as list"))
+    expect(await refusal { try await world.store.audiences.checkNotDefined("a") }.contains("is defined as list"))
     try await world.store.audiences.checkNotDefined("list")
-    #expect(try await world.store.audiences.definitions().all.keys.sorted() == ["a", "b"])
-    #expect(try await world.store.audiences.segmentNames() == ["list"])
-    #expect(try await world.store.audiences.removeSegment("b"))
-    #expect(try await world.store.audiences.removeSegment("a"))
-    #expect(try await world.store.audiences.removeSegment("a") == false)
+    expect(try await world.store.audiences.definitions().all.keys.sorted(), is: ["a", "b"])
+    expect(try await world.store.audiences.segmentNames(), is: ["list"])
+    expect(try await world.store.audiences.removeSegment("b"))
+    expect(try await world.store.audiences.removeSegment("a"))
+    expect(try await world.store.audiences.removeSegment("a"), is: false)
   }
 
   @Test(arguments: Backend.allCases)
@@ -151,7 +153,7 @@ struct DefinitionTests {
       var refused = 0
       do { try await first } catch is StoreError { refused += 1 }
       do { try await second } catch is StoreError { refused += 1 }
-      #expect(refused == 1)
+      expect(refused, is: 1)
       try await world.store.audiences.definitions().check()
       for name in ["a", "b", "a"] { _ = try? await world.store.audiences.removeSegment(name) }
     }
@@ -170,10 +172,10 @@ struct DefinitionTests {
     var later = try CampaignJob.parse(job, .any([APNsService()]))
     // The schedule accepts this time. The test then sets it to a time in the past.
     later.delivery.sendAt = try await world.store.time() / 1000 + 86_400_000
-    #expect(try await world.store.queue.activate(later, job: job, worker: "w") == .new)
+    expect(try await world.store.queue.activate(later, job: job, worker: "w"), is: .new)
     try await define(world, "inner", "twenty")
     var (record, _) = try #require(try await world.store.campaigns.findWithJob("c"))
-    #expect(record.placement.definitions.all.mapValues(\.description) == ["rule": "inner", "inner": "ten"])
+    expect(record.placement.definitions.all.mapValues(\.description), is: ["rule": "inner", "inner": "ten"])
     var pinned = campaign
     pinned.recipients.definitions = record.placement.definitions
     try await world.expectEnd(of: pinned, Set((0..<10).map { "u\($0)" }))
@@ -181,10 +183,10 @@ struct DefinitionTests {
     // meaning.
     try await define(world, "rule", "!inner")
     try await world.command("HSET", world.keys.campaign("later"), "sendAt", 1)
-    #expect(try await world.store.queue.promote(["later"]) == ["later"])
-    #expect(try await world.store.audiences.fixPartitions(of: later) != nil)
+    expect(try await world.store.queue.promote(["later"]), is: ["later"])
+    expect(try await world.store.audiences.fixPartitions(of: later) != nil)
     (record, _) = try #require(try await world.store.campaigns.findWithJob("later"))
-    #expect(record.placement.definitions.all.mapValues(\.description) == ["rule": "!inner", "inner": "twenty"])
+    expect(record.placement.definitions.all.mapValues(\.description), is: ["rule": "!inner", "inner": "twenty"])
     later.recipients.definitions = record.placement.definitions
     try await world.expectEnd(of: later, Set((0..<20).map { "u\($0)" }))
   }
@@ -197,12 +199,12 @@ struct DefinitionTests {
     let job = TestStore.job("c", audience: #"{"segment":"!rule"}"#)
     var campaign = try CampaignJob.parse(job, .any([APNsService()]))
     campaign.delivery.sendAt = try await world.store.time() / 1000 + 86_400_000
-    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
+    expect(try await world.store.queue.activate(campaign, job: job, worker: "w"), is: .new)
     // No command removes the rule during this time, but another program does.
-    #expect(await refusal { _ = try await world.store.audiences.removeSegment("rule") }.contains("not ended: c"))
+    expect(await refusal { _ = try await world.store.audiences.removeSegment("rule") }.contains("not ended: c"))
     try await world.command("HDEL", world.keys.definitions, "rule")
     try await world.command("HSET", world.keys.campaign("c"), "sendAt", 1)
-    #expect(try await world.store.queue.promote(["c"]) == ["c"])
+    expect(try await world.store.queue.promote(["c"]), is: ["c"])
     campaign.recipients.definitions = try #require(try await world.store.campaigns.findWithJob("c")).record.placement
       .definitions
     campaign.recipients.definitions = try #require(try await world.store.audiences.fixPartitions(of: campaign))
@@ -211,7 +213,7 @@ struct DefinitionTests {
     let error = await #expect(throws: StoreError.self) {
       try await world.activate("d", audience: #"{"segment":"!rule"}"#)
     }
-    #expect(error?.message.contains("there is no segment 'rule'") == true)
+    expect(error?.message.contains("there is no segment 'rule'"), is: true)
   }
 
   /// A definition that can't be read affects only jobs and rules that name it.
@@ -231,19 +233,19 @@ struct DefinitionTests {
         try await store.queue.checkSegments(of: AudienceExpression(parsing: text))
         Issue.record("\(text) was accepted")
       } catch let error as StoreError {
-        #expect(error.code == .invalid && error.message.contains("'ghost'"), "\(error)")
+        expect(error.code == .invalid && error.message.contains("'ghost'"), "\(error)")
       }
     }
     try await store.audiences.define("quiet", SegmentDefinition(expression: AudienceExpression(parsing: "loud")))
     // The check of the store reports it.
     var findings: [StoreFinding] = []
     _ = try await store.repair.check(pause: .zero) { findings += $0 }
-    #expect(findings.filter { $0.kind == .unreadableDefinition }.map(\.subject) == ["ghost"])
+    expect(findings.filter { $0.kind == .unreadableDefinition }.map(\.subject), is: ["ghost"])
     // A new definition repairs the rule. A definition that can't be read can be removed.
     try await store.audiences.define("ghost", SegmentDefinition(expression: AudienceExpression(parsing: "fans")))
     try await store.queue.checkSegments(of: AudienceExpression(parsing: "tower"))
     try await world.command("HSET", world.keys.definitions, "last", "{")
-    #expect(try await store.audiences.undefine("last"))
-    #expect(try await store.audiences.definitions().unreadable.isEmpty)
+    expect(try await store.audiences.undefine("last"))
+    expect(try await store.audiences.definitions().unreadable.isEmpty)
   }
 }

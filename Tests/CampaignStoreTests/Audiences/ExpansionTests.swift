@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -16,20 +17,20 @@ struct ExpansionTests {
       DeviceRegistration(user: "y", device: TestStore.device(3)),
       DeviceRegistration(user: "y", device: TestStore.device(3, registeredAt: 2000)),
     ])
-    #expect(try await targets(world, #"{"segment":"*"}"#) == ["x:1", "x:2", "y:3"])
+    expect(try await targets(world, #"{"segment":"*"}"#), is: ["x:1", "x:2", "y:3"])
   }
 
   @Test(arguments: Backend.wholeWay)
   func listedUsersWithDevicesAreReached(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<5)
-    #expect(try await targets(world, #"{"users":["u3","nobody","u1","u3"]}"#) == ["u1:1", "u3:3"])
+    expect(try await targets(world, #"{"users":["u3","nobody","u1","u3"]}"#), is: ["u1:1", "u3:3"])
   }
 
   @Test(arguments: Backend.wholeWay)
   func listedTokensNeedNoUser(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let hex = (0..<3).map { TestStore.text($0) }
-    #expect(try await targets(world, #"{"tokens":["\#(hex[0])","\#(hex[2])","\#(hex[0])"]}"#) == [":0", ":2"])
+    expect(try await targets(world, #"{"tokens":["\#(hex[0])","\#(hex[2])","\#(hex[0])"]}"#), is: [":0", ":2"])
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -41,11 +42,11 @@ struct ExpansionTests {
       "apns":{"payload":{"aps":{"timestamp":1,"event":"update","content-state":{}}},"pushType":"liveactivity"}}
       """#.utf8)
     let campaign = try CampaignJob.parse(job, .any([APNsService()]))
-    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
+    expect(try await world.store.queue.activate(campaign, job: job, worker: "w"), is: .new)
     let target = try #require(DeviceToken(bytes: "a+b=".utf8))
     let (ledger, _) = try await world.claimed("a", Partition.of(token: target.bytes, of: TestStore.service, count: 4))
-    #expect(try await world.expand(ledger, campaign) == 1)
-    #expect(Array(try await ledger.targets(from: 0, count: 1).token(0)) == target.bytes)
+    expect(try await world.expand(ledger, campaign), is: 1)
+    expect(Array(try await ledger.targets(from: 0, count: 1).token(0)), is: target.bytes)
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -60,7 +61,7 @@ struct ExpansionTests {
     devices[6].app = "news"
     devices[6].environment = "sandbox"
     try await world.store.registry.register(devices.map { DeviceRegistration(user: "x", device: $0) })
-    #expect(try await targets(world, #"{"segment":"*"}"#) == ["x:0", "x:1", "x:3"])
+    expect(try await targets(world, #"{"segment":"*"}"#), is: ["x:0", "x:1", "x:3"])
   }
 
   /// Each user gets one alert.
@@ -78,10 +79,10 @@ struct ExpansionTests {
         device.appVersion = number == 0 ? "1.0" : "2.0"
         return DeviceRegistration(user: fact.user, device: device)
       })
-    #expect(try await targets(world, #"{"segment":"*","devices":"latest"}"#) == ["x:0", "y:4", "z:5"])
+    expect(try await targets(world, #"{"segment":"*","devices":"latest"}"#), is: ["x:0", "y:4", "z:5"])
     let newer = #"{"segment":"*","devices":"latest","where":"appVersion > '1'"}"#
-    #expect(try await targets(world, newer, id: "b") == ["x:2", "y:4", "z:5"])
-    #expect(try await targets(world, #"{"users":["x"],"devices":"all"}"#, id: "c") == ["x:0", "x:1", "x:2"])
+    expect(try await targets(world, newer, id: "b"), is: ["x:2", "y:4", "z:5"])
+    expect(try await targets(world, #"{"users":["x"],"devices":"all"}"#, id: "c"), is: ["x:0", "x:1", "x:2"])
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -94,12 +95,12 @@ struct ExpansionTests {
       let campaign = try await world.activate("c\(number)")
       let ledger = try await world.claimed("c\(number)").ledger
       let filter = DeviceFilter(service: "apns", kind: kind, app: "news", environment: "production")
-      #expect(try await world.store.expansion.expand(ledger, of: campaign, filter: filter)?.count == 1)
-      #expect(try await ledger.targets(from: 0, count: 9).token(0).elementsEqual(TestStore.token(number)))
+      expect(try await world.store.expansion.expand(ledger, of: campaign, filter: filter)?.count, is: 1)
+      expect(try await ledger.targets(from: 0, count: 9).token(0).elementsEqual(TestStore.token(number)))
       let other = try await world.activate("d\(number)")
       let foreign = DeviceFilter(service: "other", kind: kind, app: "news", environment: "production")
       let ledgerOfOther = try await world.claimed("d\(number)").ledger
-      #expect(try await world.store.expansion.expand(ledgerOfOther, of: other, filter: foreign)?.count == 0)
+      expect(try await world.store.expansion.expand(ledgerOfOther, of: other, filter: foreign)?.count, is: 0)
     }
   }
 
@@ -107,8 +108,8 @@ struct ExpansionTests {
   func memberOfASegmentWithoutADeviceIsNoTarget(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, users: 0..<3)
     try await world.store.audiences.add(["u1", "stranger"], to: "vip")
-    #expect(try await targets(world, #"{"segment":"vip"}"#) == ["u1:1"])
-    #expect(try await targets(world, #"{"segment":"!vip"}"#, id: "b") == ["u0:0", "u2:2"])
+    expect(try await targets(world, #"{"segment":"vip"}"#), is: ["u1:1"])
+    expect(try await targets(world, #"{"segment":"!vip"}"#, id: "b"), is: ["u0:0", "u2:2"])
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -117,10 +118,10 @@ struct ExpansionTests {
     try await world.store.audiences.add(["stranger"], to: "vip")
     let campaign = try await world.activate("a", audience: #"{"segment":"vip"}"#)
     let (ledger, _) = try await world.claimed("a")
-    #expect(try await world.expand(ledger, campaign) == 0)
+    expect(try await world.expand(ledger, campaign), is: 0)
     var counters = SliceCounters()
     counters.audience[.noDevice] = 1
-    #expect(try await ledger.close(.finish).counters == counters)
+    expect(try await ledger.close(.finish).counters, is: counters)
   }
 
   @Test(arguments: Backend.pair(for: "twentyThousandUsersOfOnePartitionAreExact"))
@@ -131,20 +132,20 @@ struct ExpansionTests {
     }
     let campaign = try await world.activate("a", audience: #"{"segment":"* & !some | some"}"#)
     let (ledger, _) = try await world.claimed("a")
-    #expect(try await world.expand(ledger, campaign) == 20_000)
+    expect(try await world.expand(ledger, campaign), is: 20_000)
     var numbers: Set<Int> = []
     for first in stride(from: 0, to: 20_000, by: 500) {
       let chunk = try await ledger.targets(from: first, count: 500)
-      #expect(chunk.count == 500)
+      expect(chunk.count, is: 500)
       for position in 0..<chunk.count {
         let number = try #require(Int(String(decoding: chunk.user(position).dropFirst(), as: UTF8.self)))
-        #expect(Array(chunk.token(position)) == TestStore.token(number))
+        expect(Array(chunk.token(position)), is: TestStore.token(number))
         numbers.insert(number)
       }
     }
-    #expect(numbers.count == 20_000)
-    #expect(try await world.isBuilding(ledger) == false)
-    #expect(try await world.command("TTL", world.keys.targets(0, "a")).integer == -1)
+    expect(numbers.count, is: 20_000)
+    expect(try await world.isBuilding(ledger), is: false)
+    expect(try await world.command("TTL", world.keys.targets(0, "a")).integer, is: -1)
   }
 
   @Test(arguments: Backend.wholeWay, [127, 128, 129, 256, 700])
@@ -153,16 +154,16 @@ struct ExpansionTests {
     try await world.registerUsers(0..<count)
     let campaign = try await world.activate("a")
     let (ledger, _) = try await world.claimed("a")
-    #expect(try await world.expand(ledger, campaign) == count)
+    expect(try await world.expand(ledger, campaign), is: count)
     let all = try await ledger.targets(from: 0, count: count)
-    #expect(all.count == count)
-    #expect(Set((0..<count).map { Array(all.token($0)) }).count == count)
+    expect(all.count, is: count)
+    expect(Set((0..<count).map { Array(all.token($0)) }).count, is: count)
     for first in [1, 126, 127, 128, 129, count - 1] where first < count {
       let part = try await ledger.targets(from: first, count: 130)
-      #expect(part.count == min(130, count - first))
+      expect(part.count, is: min(130, count - first))
       for position in 0..<part.count {
-        #expect(part.token(position).elementsEqual(all.token(first + position)))
-        #expect(part.user(position).elementsEqual(all.user(first + position)))
+        expect(part.token(position).elementsEqual(all.token(first + position)))
+        expect(part.user(position).elementsEqual(all.user(first + position)))
       }
     }
   }
@@ -178,12 +179,12 @@ struct ExpansionTests {
     let (ledger, _) = try await world.claimed("a")
     let meant = expression == "* & !some" ? 700..<count : 0..<count
     try await world.command("CONFIG", "RESETSTAT")
-    #expect(try await world.expand(ledger, campaign) == meant.count)
+    expect(try await world.expand(ledger, campaign), is: meant.count)
     let calls = RedisServerInfo(parsing: try await world.command("INFO", "commandstats").string ?? "").fields
-    #expect((calls["cmdstat_hscan"] == nil) == (count <= MemberWalk.wholeHash))
-    #expect((calls["cmdstat_hgetall"] == nil) == (count > MemberWalk.wholeHash))
+    expect(calls["cmdstat_hscan"] == nil, is: count <= MemberWalk.wholeHash)
+    expect(calls["cmdstat_hgetall"] == nil, is: count > MemberWalk.wholeHash)
     let all = try await ledger.targets(from: 0, count: meant.count)
-    #expect(Set((0..<all.count).map { Array(all.token($0)) }) == Set(meant.map(TestStore.token)))
+    expect(Set((0..<all.count).map { Array(all.token($0)) }), is: Set(meant.map(TestStore.token)))
     await server.stop()
   }
 
@@ -193,7 +194,7 @@ struct ExpansionTests {
     let (ledger, _) = try await world.claimed(id)
     let count = try #require(try await world.expand(ledger, campaign))
     let chunk = try await ledger.targets(from: 0, count: 500)
-    #expect(chunk.count == count)
+    expect(chunk.count, is: count)
     return (0..<count).map { position in
       let number = chunk.token(position).suffix(8).reduce(0) { $0 << 8 | Int($1) }
       return String(decoding: chunk.user(position), as: UTF8.self) + ":\(number)"

@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -55,23 +56,24 @@ struct LimitTests {
       // A worker may die after it has counted, and another counts again.
       for _ in 0..<Int.random(in: 1...2, using: &seed) {
         quotas = try await world.store.expansion.quotas(for: slice, of: campaign, filter: filter)
-        #expect((quotas == nil) == (number < partitions.count - 1))
+        expect(quotas == nil, is: number < partitions.count - 1)
       }
     }
     let found = try #require(quotas)
-    #expect(try await world.keyNames(world.keys.ranking(campaign.id)).isEmpty)
+    expect(try await world.keyNames(world.keys.ranking(campaign.id)).isEmpty)
     var users: [String] = []
     var ledgers: [SliceLedger] = []
     for partition in 0..<world.keys.partitions {
       let slice = SliceReference(campaign: campaign.id, partition: partition)
       // Another worker gets the same quotas.
-      #expect(try await world.store.expansion.quotas(for: slice, of: campaign, filter: filter) == found)
+      expect(try await world.store.expansion.quotas(for: slice, of: campaign, filter: filter), is: found)
       if partition % 2 == 0 {
         let ledger = try await world.claimed(campaign.id, partition).ledger
         let targets = try await world.store.expansion.expand(
           ledger, of: campaign, filter: filter, quota: found[partition])
         users += Self.users(try #require(targets).chunk)
-        #expect(Self.users(try await ledger.targets(from: 0, count: 20_000)) == Self.users(try #require(targets).chunk))
+        expect(
+          Self.users(try await ledger.targets(from: 0, count: 20_000)), is: Self.users(try #require(targets).chunk))
       } else {
         ledgers.append(SliceLedger(store: world.store, slice: slice, lease: TestStore.timeout, app: "news"))
       }
@@ -81,8 +83,8 @@ struct LimitTests {
     for (position, result) in try await batch.expand(Array(ledgers.indices)).enumerated() {
       let partition = ledgers[position].slice.partition
       if let count = try result.get() {
-        #expect(count == batch.targets(of: position).chunk.count)
-        #expect(try await batch.seal([(position, 0)])[0].get().isSealed)
+        expect(count, is: batch.targets(of: position).chunk.count)
+        expect(try await batch.seal([(position, 0)])[0].get().isSealed)
         users += Self.users(batch.targets(of: position).chunk)
       } else {
         let targets = try await world.store.expansion.expand(
@@ -109,16 +111,16 @@ struct LimitTests {
         "c\(number)", audience: #"{"segment":"*","where":"locale = 'en'","limit":\#(limit)}"#)
       let targets = try await expand(campaign, world, seed: &seed)
       let taken = Set(targets)
-      #expect(taken.count == min(limit, meant.count), "limit \(limit), seed \(seed.value)")
+      expect(taken.count, is: min(limit, meant.count), "limit \(limit), seed \(seed.value)")
       // Every matching device of each user is a target, and no other device is.
       let expected = meant.filter { taken.contains($0.user) }.reduce(0) { $0 + $1.devices.count(where: \.isEnglish) }
-      #expect(targets.count == expected, "limit \(limit), seed \(seed.value)")
+      expect(targets.count, is: expected, "limit \(limit), seed \(seed.value)")
       let worst = meant.filter { taken.contains($0.user) }.compactMap(\.seenAt).min() ?? 0
       let best = meant.filter { !taken.contains($0.user) }.compactMap(\.seenAt).max() ?? 0
-      #expect(
+      expect(
         best <= worst || worst > 0 && (best - worst) * 128 <= Self.now - worst, "limit \(limit), seed \(seed.value)")
       let counted = try await world.store.audiences.count(campaign, filter: filter(campaign))
-      #expect(counted == Reached(users: taken.count, targets: targets.count), "limit \(limit), seed \(seed.value)")
+      expect(counted, is: Reached(users: taken.count, targets: targets.count), "limit \(limit), seed \(seed.value)")
     }
   }
 
@@ -144,7 +146,7 @@ struct LimitTests {
       users.formUnion(Self.users(try #require(targets).chunk))
     }
     // Within the resolution of the ranking, some earlier users may count as seen at the same time as these users.
-    #expect(users.count == 50 && users.count { $0.count >= 5 } >= 40, "seed \(seed.value)")
+    expect(users.count == 50 && users.count { $0.count >= 5 } >= 40, "seed \(seed.value)")
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -155,12 +157,12 @@ struct LimitTests {
       try await world.store.expansion.quotas(
         for: SliceReference(campaign: "c", partition: partition), of: campaign, filter: filter(campaign))
     }
-    #expect(try await quotas(0) == nil)
-    #expect(try await quotas(1) == nil)
+    expect(try await quotas(0), is: nil)
+    expect(try await quotas(1), is: nil)
     // Simulates a slice that ended without being counted.
     _ = try await world.store.slices.finish(
       SliceReference(campaign: "c", partition: 2), counters: SliceCounters(), lane: .normal, worker: "w")
     let found = try #require(try await quotas(0))
-    #expect((0..<3).map { found[$0] }.reduce(0, +) == 10 && found[2] == 0)
+    expect((0..<3).map { found[$0] }.reduce(0, +) == 10 && found[2] == 0)
   }
 }

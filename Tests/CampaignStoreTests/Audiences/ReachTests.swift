@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -32,14 +33,14 @@ struct ReachTests {
         case .listed, .reached, .opened, .matching: false
         }
       }
-      #expect(bound || !selectsAUser, "\(expression), \(segments), \(allUsers), seed \(seed.value)")
-      #expect(asked.isSubset(of: AudienceTerm(expression).decidingSets), "\(expression)")
-      #expect(AudienceTerm(expression).canMeanAnybody { _ in true })
+      expect(bound || !selectsAUser, "\(expression), \(segments), \(allUsers), seed \(seed.value)")
+      expect(asked.isSubset(of: AudienceTerm(expression).decidingSets), "\(expression)")
+      expect(AudienceTerm(expression).canMeanAnybody { _ in true })
       leftOut += bound ? 0 : 1
       needless += bound && !selectsAUser ? 1 : 0
     }
     // The check is useful: it finds most of the empty partitions.
-    #expect(leftOut > needless, "\(leftOut) were left out, \(needless) were not and could have been")
+    expect(leftOut > needless, "\(leftOut) were left out, \(needless) were not and could have been")
   }
 
   @Test func bitmapIsNumberedAsRedisDoesIt() async throws {
@@ -48,11 +49,11 @@ struct ReachTests {
     try await world.command("SET", world.keys.finished("a"), bitmap.bytes)
     for partition in 0..<20 {
       let bit = try await world.command("GETBIT", world.keys.finished("a"), partition).integer
-      #expect(bitmap.contains(partition) == (bit == 1))
-      #expect(bitmap.contains(partition) == ![0, 9, 19].contains(partition))
+      expect(bitmap.contains(partition), is: bit == 1)
+      expect(bitmap.contains(partition), is: ![0, 9, 19].contains(partition))
     }
-    #expect(PartitionBitmap(allBut: Array(0..<20), of: 20).bytes.isEmpty)
-    #expect(!PartitionBitmap().contains(0))
+    expect(PartitionBitmap(allBut: Array(0..<20), of: 20).bytes.isEmpty)
+    expect(!PartitionBitmap().contains(0))
   }
 
   // MARK: Campaigns that begin immediately
@@ -62,22 +63,22 @@ struct ReachTests {
     let world = try await TestStore(on: backend, partitions: 64, users: 0..<100)
     try await world.store.audiences.add(["u1", "u2", "u3"], to: "a")
     try await world.store.audiences.add(["u3", "u4"], to: "b")
-    try await expect("a", ["u1", "u2", "u3"], world)
+    try await expectReached("a", ["u1", "u2", "u3"], world)
     let both = Self.partitions(["u1", "u2", "u3"]).intersection(Self.partitions(["u3", "u4"]))
-    try await expect("a & b", ["u3"], world, bound: both)
-    try await expect("a & !b", ["u1", "u2"], world, bound: Self.partitions(["u1", "u2", "u3"]))
-    try await expect("!a & b", ["u4"], world, bound: Self.partitions(["u3", "u4"]))
-    try await expect("a | b", ["u1", "u2", "u3", "u4"], world)
-    try await expect("*", Set((0..<100).map { "u\($0)" }), world)
+    try await expectReached("a & b", ["u3"], world, bound: both)
+    try await expectReached("a & !b", ["u1", "u2"], world, bound: Self.partitions(["u1", "u2", "u3"]))
+    try await expectReached("!a & b", ["u4"], world, bound: Self.partitions(["u3", "u4"]))
+    try await expectReached("a | b", ["u1", "u2", "u3", "u4"], world)
+    try await expectReached("*", Set((0..<100).map { "u\($0)" }), world)
   }
 
   /// Runs a campaign to its end, and compares it with its audience and the partitions of its slices.
-  private func expect(
+  private func expectReached(
     _ expression: String, _ users: Set<String>, _ world: TestStore, bound: Set<Int>? = nil
   ) async throws {
     let id = "c-" + expression.map { $0.isLetter ? String($0) : "\($0.asciiValue ?? 0)" }.joined()
     let campaign = try await world.activate(id, audience: #"{"segment":"\#(expression)"}"#, narrowing: true)
-    #expect(try await world.openSlices(id) == bound ?? Self.partitions(users), "\(expression)")
+    expect(try await world.openSlices(id) == bound ?? Self.partitions(users), "\(expression)")
     try await world.expectEnd(of: campaign, users)
   }
 
@@ -89,11 +90,11 @@ struct ReachTests {
     try await world.store.audiences.add(["u1"], to: "a")
     let job = TestStore.job("x", audience: #"{"segment":"a"}"#)
     var campaign = try CampaignJob.parse(job, .any([APNsService()]))
-    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
+    expect(try await world.store.queue.activate(campaign, job: job, worker: "w"), is: .new)
     try await world.store.audiences.add(["u2", "u3"], to: "a")
     let reference = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     let reached = Self.partitions(["u1", "u2", "u3"])
-    #expect(try await world.openSlices("x").union([reference.partition]) == reached)
+    expect(try await world.openSlices("x").union([reference.partition]), is: reached)
     try await world.store.slices.requeue(reference, lane: .normal, worker: "w")
     campaign.recipients.definitions = try #require(try await world.store.audiences.fixPartitions(of: campaign))
     try await world.expectEnd(of: campaign, ["u1", "u2", "u3"])
@@ -103,10 +104,10 @@ struct ReachTests {
   func campaignWithoutPossibleTargetsEnds(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64)
     let campaign = try await world.activate("a", narrowing: true)
-    #expect(try await world.openSlices("a") == [0])
+    expect(try await world.openSlices("a"), is: [0])
     try await world.expectEnd(of: campaign, [])
     let slices = try #require(try await world.store.campaigns.show("a")).slices
-    #expect((slices.finished, slices.total) == (1, 1))
+    expect((slices.finished, slices.total) == (1, 1))
   }
 
   @Test(arguments: Backend.allCases)
@@ -118,14 +119,14 @@ struct ReachTests {
     // A server that loses some writes may keep the slice and lose the members of the segment.
     let campaign = try await world.activate("x", audience: #"{"segment":"a & b"}"#, narrowing: false)
     let ledger = try await world.claimed("x", here).ledger
-    #expect(try await world.expand(ledger, campaign) == 0)
+    expect(try await world.expand(ledger, campaign), is: 0)
     for key in [world.keys.campaign("x"), world.keys.open("x"), world.keys.finished("x"), world.keys.job("x")] {
       try await world.command("DEL", key)
     }
     try await world.command("DEL", world.keys.segment(here, "a"))
     try await world.activate("x", audience: #"{"segment":"a & b"}"#, narrowing: true)
-    #expect(try await world.openSlices("x").contains(here))
-    #expect(try await world.openSlices("x").count < 4)
+    expect(try await world.openSlices("x").contains(here))
+    expect(try await world.openSlices("x").count < 4)
   }
 
   /// Redis lost the users of a partition and the beginning of the campaign, which then began again without that
@@ -138,22 +139,22 @@ struct ReachTests {
     let reached = Self.partitions(["u1", "u2"])
     let late = try #require((3..<10).first { !reached.contains(Partition.of(user: "u\($0)", count: 64)) })
     let slice = SliceReference(campaign: "x", partition: Partition.of(user: "u\(late)", count: 64))
-    if hasEnded { #expect(try await world.workOff(campaign) == reached) }
-    #expect(try await world.store.campaigns.find("x")?.state == (hasEnded ? .completed : .active))
+    if hasEnded { expect(try await world.workOff(campaign), is: reached) }
+    expect(try await world.store.campaigns.find("x")?.state, is: hasEnded ? .completed : .active)
 
     try await world.store.audiences.add(["u\(late)"], to: "a")
     for _ in 1...2 { try await world.store.audiences.addSlice(slice) }
-    #expect(try await world.store.campaigns.find("x")?.slices.total == reached.count + 1)
-    if !hasEnded { #expect(try await world.workOff(campaign) == reached) }
-    #expect(try await world.store.campaigns.find("x")?.state == .active)
-    #expect(try await world.command("TTL", world.keys.campaign("x")).integer == -1)
+    expect(try await world.store.campaigns.find("x")?.slices.total, is: reached.count + 1)
+    if !hasEnded { expect(try await world.workOff(campaign), is: reached) }
+    expect(try await world.store.campaigns.find("x")?.state, is: .active)
+    expect(try await world.command("TTL", world.keys.campaign("x")).integer, is: -1)
     // No list has the reference of the slice, and the repair finds it.
-    #expect(try await world.store.slices.reopenLost().opened == 1)
-    #expect(try await world.openSlices("x") == [slice.partition])
+    expect(try await world.store.slices.reopenLost().opened, is: 1)
+    expect(try await world.openSlices("x"), is: [slice.partition])
     try await world.expectEnd(of: campaign, ["u1", "u2", "u\(late)"], slices: reached.union([slice.partition]).count)
     // A slice that the campaign already has does not count as pruned.
     try await world.store.audiences.addSlice(slice)
-    #expect(try await world.store.campaigns.find("x")?.state == .completed)
+    expect(try await world.store.campaigns.find("x")?.state, is: .completed)
   }
 
   /// The campaign began again without the partition after the worker had checked whether its slice was pruned.
@@ -168,27 +169,27 @@ struct ReachTests {
     var counters = SliceCounters()
     (counters.targets, counters.outcomes) = (3, [.accepted: 3])
     for _ in 1...2 {
-      #expect(try await world.store.slices.finish(slice, counters: counters, lane: .normal, worker: "w") == nil)
+      expect(try await world.store.slices.finish(slice, counters: counters, lane: .normal, worker: "w"), is: nil)
     }
     let record = try #require(try await world.store.campaigns.find("x"))
-    #expect(record.counters.outcomes == [.accepted: 3])
-    #expect(record.slices.total == reached.count + 1)
-    #expect(!record.placement.absent.contains(late))
-    #expect(try await world.workOff(campaign) == reached)
-    #expect(try await world.store.campaigns.find("x")?.state == .completed)
+    expect(record.counters.outcomes, is: [.accepted: 3])
+    expect(record.slices.total, is: reached.count + 1)
+    expect(!record.placement.absent.contains(late))
+    expect(try await world.workOff(campaign), is: reached)
+    expect(try await world.store.campaigns.find("x")?.state, is: .completed)
     // The campaign has ended by then. It gets one more slice and stays ended.
     let later = try #require((0..<64).first { !reached.contains($0) && $0 != late })
     let last = SliceReference(campaign: "x", partition: later)
-    #expect(try await world.store.slices.finish(last, counters: counters, lane: .normal, worker: "w") == .completed)
-    #expect(try await world.store.campaigns.find("x")?.counters.outcomes[.accepted] == 8)
-    #expect(try await world.store.campaigns.find("x")?.slices.finished == reached.count + 2)
+    expect(try await world.store.slices.finish(last, counters: counters, lane: .normal, worker: "w"), is: .completed)
+    expect(try await world.store.campaigns.find("x")?.counters.outcomes[.accepted], is: 8)
+    expect(try await world.store.campaigns.find("x")?.slices.finished, is: reached.count + 2)
   }
 
   @Test(arguments: Backend.allCases)
   func campaignWithoutPruningHasAllSlices(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 64, users: 0..<3)
     let campaign = try await world.activate("a", narrowing: false)
-    #expect(try await world.openSlices("a") == Set(0..<64))
+    expect(try await world.openSlices("a"), is: Set(0..<64))
     try await world.expectEnd(of: campaign, ["u0", "u1", "u2"])
   }
 
@@ -197,13 +198,13 @@ struct ReachTests {
     let world = try await TestStore(on: backend, partitions: 64, users: 0..<3)
     let campaign = try await world.activate("a", narrowing: true)
     let reached = try await world.openSlices("a")
-    #expect(try await world.store.campaigns.control("a", .cancel) == .cancelled)
-    #expect(try await world.workOff(campaign, ending: .cancel) == reached)
+    expect(try await world.store.campaigns.control("a", .cancel), is: .cancelled)
+    expect(try await world.workOff(campaign, ending: .cancel), is: reached)
     let record = try #require(try await world.store.campaigns.show("a"))
-    #expect(record.state == .cancelled && record.times.finishedAt != nil && record.counters.targets == 0)
+    expect(record.state == .cancelled && record.times.finishedAt != nil && record.counters.targets == 0)
     // None of the pruned slices comes back.
-    #expect(try await world.store.slices.reopenLost().opened == 0)
-    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
+    expect(try await world.store.slices.reopenLost().opened, is: 0)
+    expect(try await world.store.slices.dequeueSlice(worker: "w"), is: nil)
   }
 
   // MARK: Cost
@@ -216,17 +217,17 @@ struct ReachTests {
     let slices = Self.partitions(users, of: 256).count
     try await world.command("CONFIG", "RESETSTAT")
     let campaign = try await world.activate("a", audience: #"{"segment":"few"}"#, narrowing: true)
-    #expect(try await world.workOff(campaign).count == slices)
+    expect(try await world.workOff(campaign).count, is: slices)
     let calls = try await Self.calls(world)
     // One check of each partition.
-    #expect((256...264).contains(calls["exists", default: 0]), "\(calls)")
-    #expect(calls["eval", default: 0] + calls["evalsha", default: 0] <= 4 + 12 * slices, "\(calls)")
-    #expect(calls["expire", default: 0] <= 4 + 6 * slices, "\(calls)")
+    expect((256...264).contains(calls["exists", default: 0]), "\(calls)")
+    expect(calls["eval", default: 0] + calls["evalsha", default: 0] <= 4 + 12 * slices, "\(calls)")
+    expect(calls["expire", default: 0] <= 4 + 6 * slices, "\(calls)")
     // The same campaign with a slice in every partition shows that the counts depend on pruning.
     try await world.command("CONFIG", "RESETSTAT")
-    #expect(try await world.workOff(world.activate("b", audience: #"{"segment":"few"}"#)).count == 256)
+    expect(try await world.workOff(world.activate("b", audience: #"{"segment":"few"}"#)).count, is: 256)
     let unnarrowed = try await Self.calls(world)
-    #expect(unnarrowed["evalsha", default: 0] > 1500 && unnarrowed["expire", default: 0] > 1200, "\(unnarrowed)")
+    expect(unnarrowed["evalsha", default: 0] > 1500 && unnarrowed["expire", default: 0] > 1200, "\(unnarrowed)")
     await world.redis.close()
     await server.stop()
   }

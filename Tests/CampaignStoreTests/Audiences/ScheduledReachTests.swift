@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -12,22 +13,22 @@ struct ScheduledReachTests {
     let world = try await TestStore(on: backend, partitions: 64, users: 0..<20)
     try await world.store.audiences.add(["u1"], to: "a")
     let campaign = try await schedule("later", #"{"segment":"a"}"#, world)
-    #expect(try await world.openSlices("later") == Set(0..<64))
+    expect(try await world.openSlices("later"), is: Set(0..<64))
     try await world.store.audiences.add(["u2"], to: "a")
     try await letPass("later", world)
-    #expect(try await world.store.queue.promote(["later"]) == ["later"])
+    expect(try await world.store.queue.promote(["later"]), is: ["later"])
     // The campaign has begun and waits for a worker. A user who joins now is reached.
     try await world.store.audiences.add(["u3"], to: "a")
-    #expect(try await world.openSlices("later") == Set(0..<64))
-    #expect(try await world.store.audiences.fixPartitions(of: campaign) != nil)
+    expect(try await world.openSlices("later"), is: Set(0..<64))
+    expect(try await world.store.audiences.fixPartitions(of: campaign) != nil)
     let reached = Self.partitions(["u1", "u2", "u3"])
-    #expect(try await world.openSlices("later") == reached)
+    expect(try await world.openSlices("later"), is: reached)
     // The partitions are fixed once.
     try await world.store.audiences.add(["u4"], to: "a")
-    #expect(try await world.store.audiences.fixPartitions(of: campaign) != nil)
-    #expect(try await world.openSlices("later") == reached)
+    expect(try await world.store.audiences.fixPartitions(of: campaign) != nil)
+    expect(try await world.openSlices("later"), is: reached)
     try await world.expectEnd(of: campaign, ["u1", "u2", "u3"])
-    #expect(try await world.store.campaigns.show("later")?.slices.total == reached.count)
+    expect(try await world.store.campaigns.show("later")?.slices.total, is: reached.count)
   }
 
   @Test(arguments: Backend.allCases)
@@ -36,9 +37,9 @@ struct ScheduledReachTests {
     let reached = Set((0..<1200).map { Partition.of(user: "u\($0)", count: 16_384) })
     let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
     try await letPass("later", world)
-    #expect(try await world.store.queue.promote(["later"]) == ["later"])
-    #expect(try await world.store.audiences.fixPartitions(of: campaign) != nil)
-    #expect(try await world.openSlices("later") == reached)
+    expect(try await world.store.queue.promote(["later"]), is: ["later"])
+    expect(try await world.store.audiences.fixPartitions(of: campaign) != nil)
+    expect(try await world.openSlices("later"), is: reached)
   }
 
   @Test(arguments: Backend.allCases)
@@ -46,8 +47,8 @@ struct ScheduledReachTests {
     let world = try await TestStore(on: backend, partitions: 64, users: 0..<3)
     let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
     try await letPass("later", world)
-    #expect(try await world.store.queue.repairSchedule(from: 0) == (["later"], 0))
-    #expect(try await world.openSlices("later") == Set(0..<64))
+    expect(try await world.store.queue.repairSchedule(from: 0) == (["later"], 0))
+    expect(try await world.openSlices("later"), is: Set(0..<64))
     try await world.expectEnd(of: campaign, ["u0", "u1", "u2"])
   }
 
@@ -60,9 +61,9 @@ struct ScheduledReachTests {
     let slice = SliceReference(campaign: "later", partition: Partition.of(user: "u1", count: 64))
     try await world.end(slice, of: campaign)
     try await letPass("later", world)
-    #expect(try await world.store.queue.promote(["later"]) == ["later"])
-    #expect(try await world.store.audiences.fixPartitions(of: campaign) != nil)
-    #expect(try await world.openSlices("later") == Set(0..<64).subtracting([slice.partition]))
+    expect(try await world.store.queue.promote(["later"]), is: ["later"])
+    expect(try await world.store.audiences.fixPartitions(of: campaign) != nil)
+    expect(try await world.openSlices("later"), is: Set(0..<64).subtracting([slice.partition]))
     try await world.expectEnd(of: campaign, ["u0", "u1", "u2"], slices: 64)
   }
 
@@ -71,8 +72,8 @@ struct ScheduledReachTests {
     let world = try await TestStore(on: backend, partitions: 64, users: 0..<3)
     let campaign = try await schedule("later", #"{"users":["u0","u2"]}"#, world)
     try await letPass("later", world)
-    #expect(try await world.store.queue.repairSchedule(from: 0) == (["later"], 0))
-    #expect(try await world.openSlices("later") == Self.partitions(["u0", "u2"]))
+    expect(try await world.store.queue.repairSchedule(from: 0) == (["later"], 0))
+    expect(try await world.openSlices("later"), is: Self.partitions(["u0", "u2"]))
     try await world.expectEnd(of: campaign, ["u0", "u2"])
   }
 
@@ -82,10 +83,10 @@ struct ScheduledReachTests {
     let campaign = try await schedule("later", #"{"segment":"*"}"#, world)
     try await world.store.campaigns.control("later", .pause)
     try await letPass("later", world)
-    #expect(try await world.store.queue.promote(["later"]) == [])
-    #expect(try await world.openSlices("later") == Set(0..<64))
-    #expect(try await world.store.campaigns.control("later", .resume) == .active)
-    #expect(try await world.store.queue.promote(["later"]) == [])
+    expect(try await world.store.queue.promote(["later"]), is: [])
+    expect(try await world.openSlices("later"), is: Set(0..<64))
+    expect(try await world.store.campaigns.control("later", .resume), is: .active)
+    expect(try await world.store.queue.promote(["later"]), is: [])
     try await world.expectEnd(of: campaign, ["u0", "u1", "u2"])
   }
 

@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -34,21 +35,21 @@ struct SegmentUseTests {
     let queued = TestStore.job("queued", audience: Self.audience)
     try await world.command("LPUSH", world.keys.campaigns, queued)
     let error = await refusal(world, "churned")
-    #expect(error?.code == .invalid)
-    #expect(
-      error?.message.hasSuffix("not ended: again, paused, queued, running, scheduled") == true,
+    expect(error?.code, is: .invalid)
+    expect(
+      error?.message.hasSuffix("not ended: again, paused, queued, running, scheduled"), is: true,
       "\(error?.message ?? "")")
-    #expect(error?.hint.contains("carillon campaign cancel again") == true)
-    #expect(await refusal(world, "fans")?.message.hasSuffix("not ended: again, queued, running, scheduled") == true)
+    expect(error?.hint.contains("carillon campaign cancel again"), is: true)
+    expect(await refusal(world, "fans")?.message.hasSuffix("not ended: again, queued, running, scheduled"), is: true)
     // The segment is unchanged.
-    #expect(try await world.store.audiences.segmentNames() == ["churned", "fans"])
-    #expect(try await world.store.audiences.size(ofSegment: "churned") == 15)
+    expect(try await world.store.audiences.segmentNames(), is: ["churned", "fans"])
+    expect(try await world.store.audiences.size(ofSegment: "churned"), is: 15)
     // A campaign that has ended protects no segment.
     try await world.command("LTRIM", world.keys.campaigns, 1, 0)
     for id in ["scheduled", "again", "running", "paused"] { try await world.store.campaigns.control(id, .cancel) }
-    #expect(try await world.store.audiences.removeSegment("churned"))
-    #expect(try await world.store.audiences.size(ofSegment: "churned") == 0)
-    #expect(try await world.store.audiences.removeSegment("churned") == false)
+    expect(try await world.store.audiences.removeSegment("churned"))
+    expect(try await world.store.audiences.size(ofSegment: "churned"), is: 0)
+    expect(try await world.store.audiences.removeSegment("churned"), is: false)
   }
 
   @Test(arguments: Backend.allCases)
@@ -57,11 +58,11 @@ struct SegmentUseTests {
     let rule = SegmentDefinition(expression: try AudienceExpression(parsing: "fans & !churned"))
     try await world.store.audiences.define("loyal", rule)
     let campaign = try await world.activate("a", audience: #"{"segment":"loyal"}"#)
-    #expect(await refusal(world, "loyal")?.message.hasSuffix("not ended: a") == true)
+    expect(await refusal(world, "loyal")?.message.hasSuffix("not ended: a"), is: true)
     // The running campaign keeps the earlier rule, so it still needs the list that the rule named.
     try await world.store.audiences.define(
       "loyal", SegmentDefinition(expression: try AudienceExpression(parsing: "fans")))
-    #expect(await refusal(world, "churned")?.message.hasSuffix("not ended: a") == true)
+    expect(await refusal(world, "churned")?.message.hasSuffix("not ended: a"), is: true)
     let known = try #require(try await world.store.campaigns.findWithJob("a")).record.placement.definitions
     var running = campaign
     running.recipients.definitions = known
@@ -70,7 +71,7 @@ struct SegmentUseTests {
       let ledger = try await world.claimed("a", partition).ledger
       reached += try #require(try await world.expand(ledger, running))
     }
-    #expect(reached == 5)
+    expect(reached, is: 5)
   }
 
   @Test(arguments: Backend.allCases)
@@ -78,15 +79,15 @@ struct SegmentUseTests {
     let world = try await world(on: backend)
     let campaign = try await world.activate("a", audience: Self.audience)
     _ = try await world.store.audiences.remove((0..<20).map { "u\($0)" }, from: "churned")
-    #expect(try await world.store.audiences.missingSegment(of: campaign) == nil)
+    expect(try await world.store.audiences.missingSegment(of: campaign), is: nil)
     // Another program removed the segment's name.
     try await world.command("SREM", world.keys.segments, "churned")
-    #expect(try await world.store.audiences.missingSegment(of: campaign) == "churned")
+    expect(try await world.store.audiences.missingSegment(of: campaign), is: "churned")
     try await world.store.audiences.add(["u1"], to: "churned")
-    #expect(try await world.store.audiences.missingSegment(of: campaign) == nil)
+    expect(try await world.store.audiences.missingSegment(of: campaign), is: nil)
     // The start of a Live Activity excludes its present users. There are none yet.
     let start = try await world.activate("start", audience: #"{"segment":"fans","exclude":{"activity":"match"}}"#)
-    #expect(try await world.store.audiences.missingSegment(of: start) == nil)
+    expect(try await world.store.audiences.missingSegment(of: start), is: nil)
   }
 
   /// In any order, the segment stays, the job is rejected, or the worker that expands the campaign finds the segment
@@ -104,21 +105,21 @@ struct SegmentUseTests {
       async let taking = Result { try await world.store.queue.activate(campaign, job: job, worker: "w") }
       let (removed, taken) = await ((try? removing.get()) ?? false, taking)
       guard case .success(.new) = taken else {
-        #expect(removed)
+        expect(removed)
         refused += 1
         continue
       }
       let missing = try await world.store.audiences.missingSegment(of: campaign)
       if missing == nil {
-        #expect(
-          try await world.store.audiences.size(ofSegment: "churned") == 15, "it is there, and its members are not")
+        expect(
+          try await world.store.audiences.size(ofSegment: "churned"), is: 15, "it is there, and its members are not")
         kept += 1
       } else {
         found += 1
       }
       try await world.store.campaigns.control(id, .cancel)
     }
-    #expect(kept + refused + found == 30)
+    expect(kept + refused + found, is: 30)
   }
 
   @Test(arguments: Backend.allCases)
@@ -136,15 +137,15 @@ struct SegmentUseTests {
     func expected(_ partition: Int, _ rest: Int) -> Set<String> {
       Set((0..<20).filter { $0 % 2 == rest }.map { "u\($0)" }.filter { Partition.of(user: $0, count: 4) == partition })
     }
-    #expect(try await users(0) == expected(0, 0))
+    expect(try await users(0), is: expected(0, 0))
     var replacement = try await world.store.audiences.replacement(of: "fans")
     _ = try await world.store.audiences.add((0..<20).filter { $0 % 2 == 1 }.map { "u\($0)" }, to: &replacement)
     // The replacement has no effect while it is imported.
-    #expect(try await users(1) == expected(1, 0))
-    #expect(try await world.store.audiences.missingSegment(of: campaign) == nil)
+    expect(try await users(1), is: expected(1, 0))
+    expect(try await world.store.audiences.missingSegment(of: campaign), is: nil)
     try await world.store.audiences.putInForce(replacement)
-    #expect(try await users(2) == expected(2, 1))
-    #expect(try await users(3) == expected(3, 1))
+    expect(try await users(2), is: expected(2, 1))
+    expect(try await users(3), is: expected(3, 1))
   }
 
   @Test(arguments: Backend.allCases)
@@ -156,7 +157,7 @@ struct SegmentUseTests {
     try await world.store.audiences.add([back], to: list)
     let campaign = try await world.activate("a")
     let first = try await world.claimed("a", 0).ledger
-    #expect(try await world.expand(first, campaign) == 20 - second.count)
+    expect(try await world.expand(first, campaign), is: 20 - second.count)
     try await world.store.audiences.add([out], to: list)
     // The removal of the last opt-out leaves the list without members, and counts as an opt-in.
     _ = try await world.store.audiences.remove([back], from: list)
@@ -165,7 +166,7 @@ struct SegmentUseTests {
     let count = try #require(try await world.expand(ledger, campaign))
     let chunk = try await ledger.targets(from: 0, count: count)
     let reached = Set((0..<count).map { String(decoding: chunk.user($0), as: UTF8.self) })
-    #expect(reached == Set(second).subtracting([out, erased]))
+    expect(reached, is: Set(second).subtracting([out, erased]))
   }
 }
 

@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -14,7 +15,7 @@ struct CampaignPollerTests {
     try await world.registerUsers(0..<1000)
     let campaign = try await world.activate("a")
     var watch = CampaignPoller("a")
-    #expect(try await watch.poll(world.store)?.counters == SliceCounters())
+    expect(try await watch.poll(world.store)?.counters, is: SliceCounters())
     var held: [(ledger: SliceLedger, count: Int)] = []
     for _ in 0..<20 {
       let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
@@ -22,7 +23,7 @@ struct CampaignPollerTests {
       let count = try #require(try await world.expand(ledger, campaign))
       try await ledger.commit(credit: count)
       held.append((ledger, count))
-      #expect(try await watch.poll(world.store)?.counters == world.store.campaigns.show("a")?.counters)
+      expect(try await watch.poll(world.store)?.counters, is: try await world.store.campaigns.show("a")?.counters)
     }
     for (position, (ledger, count)) in held.enumerated() {
       for index in 0..<count { try await ledger.commit([index: .terminal(.accepted)]) }
@@ -35,12 +36,12 @@ struct CampaignPollerTests {
         try await world.store.slices.requeue(ledger.slice, lane: .normal, worker: "w")
       }
       let (seen, all) = (try await watch.poll(world.store), try await world.store.campaigns.show("a"))
-      #expect(seen?.counters == all?.counters && seen?.slices.sealed == all?.slices.sealed)
+      expect(seen?.counters == all?.counters && seen?.slices.sealed == all?.slices.sealed)
     }
     // A new poller immediately reports the counts of slices that no worker holds.
     var late = CampaignPoller("a")
     let (seen, all) = (try await late.poll(world.store), try await world.store.campaigns.show("a"))
-    #expect(seen?.counters == all?.counters && seen?.slices.sealed == 20)
+    expect(seen?.counters == all?.counters && seen?.slices.sealed == 20)
   }
 
   @Test func pollCostsTheSameWithMorePartitions() async throws {
@@ -55,11 +56,11 @@ struct CampaignPollerTests {
       // The first poll reads all partitions.
       _ = try await watch.poll(world.store)
       let before = try await commands(world)
-      for _ in 0..<3 { #expect(try await watch.poll(world.store) != nil) }
+      for _ in 0..<3 { expect(try await watch.poll(world.store) != nil) }
       costs.append(try await commands(world) - before)
     }
     // The tolerance allows for one slice that is both held by the worker and next in the poll's rotation.
-    #expect(abs(costs[1] - costs[0]) <= 6, "\(costs)")
+    expect(abs(costs[1] - costs[0]) <= 6, "\(costs)")
     await server.stop()
   }
 

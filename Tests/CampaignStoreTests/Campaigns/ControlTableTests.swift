@@ -1,5 +1,6 @@
 @testable import CampaignStore
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -113,8 +114,8 @@ struct ControlTableTests {
     }
     let head = ["campaign", "moment", "command", "states after the command", "pushes in the next hour", "in the end"]
     let table = DocumentedTable("control", head: head, rows: rows)
-    #expect(try table.missing() == [], "CARILLON_WRITE_TABLES=1 writes them")
-    if isWhole { #expect(try table.documented() == table.markdown) }
+    expect(try table.missing(), is: [], "CARILLON_WRITE_TABLES=1 writes them")
+    if isWhole { expect(try table.documented(), is: table.markdown) }
   }
 
   /// Carries out the command of a cell, and checks the campaign until its end.
@@ -127,10 +128,10 @@ struct ControlTableTests {
       "\(cell.kind) \(cell.moment), \(cell.command)\(step.map { ", killed before step \($0)" } ?? "")"
     var scene = try await ControlScene(cell.kind, cell.moment, needsApproval: cell.command == .approve)
     let campaigns = scene.world.store.campaigns
-    if cell.command == .resume { #expect(try await campaigns.control("a", .pause) == .paused, place) }
+    if cell.command == .resume { expect(try await campaigns.control("a", .pause), is: .paused, place) }
     let (before, sent) = (try await scene.states(), scene.pushes)
     if cell.command == .approve, !cell.isRefused {
-      #expect(before.contains("paused"), place)
+      expect(before.contains("paused"), place)
       await expectUnapproved(place) { _ = try await campaigns.resume("a", unguarded: false, by: "grace") }
       await expectUnapproved(place) { _ = try await campaigns.approve("a", by: "ada") }
     }
@@ -150,30 +151,30 @@ struct ControlTableTests {
       } else {
         do { try await carryOut(cell, campaigns) } catch let error as StoreError where isKilled {
           // The caller had approved the campaign before it was killed.
-          #expect(error.code == .unapproved && cell.command == .approve && between == cell.states, place)
+          expect(error.code == .unapproved && cell.command == .approve && between == cell.states, place)
         }
       }
     }
     let after = try await scene.states()
-    #expect(after == cell.states && [before, after].contains(between), place)
-    #expect(try await scene.problems() == [], place)
+    expect(after == cell.states && [before, after].contains(between), place)
+    expect(try await scene.problems(), is: [], place)
 
     try await scene.release(dies: step != nil)
     try await scene.letHourPass(forcesRun: cell.command == .cancel)
     try await scene.work()
     let sentParts = newParts(scene.pushes, since: sent)
-    #expect(sentParts == cell.sentParts, place)
+    expect(sentParts, is: cell.sentParts, place)
     try await expectCounts(scene, cell, isInDoubt: step != nil && !cell.continues, place)
-    #expect(try await scene.problems() == [], place)
+    expect(try await scene.problems(), is: [], place)
     guard cell.command != .cancel else {
       let record = try await scene.campaign()
-      #expect(([record] + record.parts).allSatisfy { $0.times.finishedAt != nil }, place)
-      #expect(try await scene.states() == cell.states, place)
+      expect(([record] + record.parts).allSatisfy { $0.times.finishedAt != nil }, place)
+      expect(try await scene.states(), is: cell.states, place)
       return row(cell, after, sentParts, "no other user gets it")
     }
 
     if cell.command == .pause {
-      #expect(try await campaigns.resume("a", unguarded: false, by: "grace").state != .paused, place)
+      expect(try await campaigns.resume("a", unguarded: false, by: "grace").state != .paused, place)
     }
     try await scene.finish()
     try await expectEnd(scene, place)
@@ -200,7 +201,7 @@ struct ControlTableTests {
 
   private static func expectUnapproved(_ place: Comment, _ body: () async throws -> Void) async {
     let error = await #expect(throws: StoreError.self, place) { try await body() }
-    #expect(error?.code == .unapproved, place)
+    expect(error?.code, is: .unapproved, place)
   }
 
   /// Returns the names of the parts whose pushes were sent since then, in their order.
@@ -220,42 +221,42 @@ struct ControlTableTests {
       let doubts = isInDoubt && scene.doubtful?.part == part.id ? 1 : 0
       let pushed = scene.pushes[part.id]?.count ?? 0
       let outcomes = part.counters.outcomes
-      #expect(outcomes[.accepted] ?? 0 == pushed - doubts, name)
+      expect(outcomes[.accepted] ?? 0 == pushed - doubts, name)
       if cell.command == .cancel {
-        #expect(outcomes[.unknown] ?? 0 == doubts && part.counters.inDoubt == 0, name)
+        expect(outcomes[.unknown] ?? 0 == doubts && part.counters.inDoubt == 0, name)
         let others = part.counters.targets - pushed
-        #expect(outcomes[.cancelled] ?? 0 == others, name)
-        #expect(others == 0 || cell.runningParts.contains(ControlScene.name(of: part.id)), name)
+        expect(outcomes[.cancelled] ?? 0 == others, name)
+        expect(others == 0 || cell.runningParts.contains(ControlScene.name(of: part.id)), name)
       } else {
-        #expect(outcomes.filter { $0.value > 0 }.keys.allSatisfy { $0 == .accepted }, name)
-        #expect(part.counters.inDoubt == doubts, name)
+        expect(outcomes.filter { $0.value > 0 }.keys.allSatisfy { $0 == .accepted }, name)
+        expect(part.counters.inDoubt, is: doubts, name)
       }
     }
     guard !record.parts.isEmpty else { return }
     var sum = SliceCounters()
     for part in record.parts where CampaignID(part.id).part?.isStage == true { sum += part.counters }
-    #expect(record.counters.targets == sum.targets && record.counters.outcomes == sum.outcomes, place)
+    expect(record.counters.targets == sum.targets && record.counters.outcomes == sum.outcomes, place)
   }
 
   /// Expects that the campaign is completed, and that each user got one push from each leg and companion.
   private static func expectEnd(_ scene: ControlScene, _ place: Comment) async throws {
     let record = try await scene.campaign()
-    #expect(([record] + record.parts).allSatisfy { $0.state == .completed && $0.times.finishedAt != nil }, place)
+    expect(([record] + record.parts).allSatisfy { $0.state == .completed && $0.times.finishedAt != nil }, place)
     var reached: [String: [String]] = [:]
     for part in record.parts {
       let users = scene.pushes[part.id] ?? [:]
       for (user, count) in users where count != 1 {
-        #expect(count == 2 && scene.doubtful.map { $0 == (part.id, user) } == true, "\(place), \(part.id), \(user)")
+        expect(count == 2 && scene.doubtful.map { $0 == (part.id, user) } == true, "\(place), \(part.id), \(user)")
       }
-      #expect(part.counters.outcomes == (users.isEmpty ? [:] : [.accepted: users.count]), "\(place), \(part.id)")
-      #expect(part.counters.targets == users.count && part.counters.inDoubt == 0, "\(place), \(part.id)")
+      expect(part.counters.outcomes, is: users.isEmpty ? [:] : [.accepted: users.count], "\(place), \(part.id)")
+      expect(part.counters.targets == users.count && part.counters.inDoubt == 0, "\(place), \(part.id)")
       let kind = "\(part.service) \(CampaignID(part.id).part?.companion.map { "\($0)" } ?? "")"
       reached[kind, default: []] += users.keys
     }
     let everybody = (0..<ControlScene.users).map { "u\($0)" }.sorted()
-    for (kind, users) in reached { #expect(users.sorted() == everybody, "\(place), \(kind)") }
-    #expect(reached.count == (scene.kind == .also || scene.kind.hasLegs ? 2 : 1), place)
-    if scene.kind == .winner { #expect(record.parts.last?.staging.variant == 1, place) }
-    #expect(try await scene.problems() == [], place)
+    for (kind, users) in reached { expect(users.sorted(), is: everybody, "\(place), \(kind)") }
+    expect(reached.count, is: scene.kind == .also || scene.kind.hasLegs ? 2 : 1, place)
+    if scene.kind == .winner { expect(record.parts.last?.staging.variant, is: 1, place) }
+    expect(try await scene.problems(), is: [], place)
   }
 }

@@ -1,6 +1,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import TestPushService
 import TestSupport
 import Testing
@@ -28,7 +29,7 @@ struct LegTests {
       store = CampaignStore(redis: world.redis, keys: world.keys, services: LegTests.services)
       let job = Array(#"{"id":"a","app":"news","audience":\#(audience),"message":{"body":"Hi"}\#(fields)}"#.utf8)
       campaign = try CampaignJob.parse(job, LegTests.apps)
-      #expect(try await store.queue.activate(campaign, job: job, worker: "w") == .new)
+      expect(try await store.queue.activate(campaign, job: job, worker: "w"), is: .new)
       legs = try ["a~main-apns", "a~main-text"].map {
         try CampaignJob.part(CampaignID($0), of: job, LegTests.apps, start: 1_800_000_000)
       }
@@ -108,12 +109,12 @@ struct LegTests {
   @Test(arguments: Backend.allCases)
   func campaignForTwoServicesHasALegForEach(on backend: Backend) async throws {
     let world = try await World(on: backend)
-    #expect(world.campaign.parts.map(\.description) == ["main-apns", "main-text"])
+    expect(world.campaign.parts.map(\.description), is: ["main-apns", "main-text"])
     let record = try #require(try await world.store.campaigns.find("a"))
-    #expect(record.legs == ["apns", "text"] && record.parts.map(\.service) == ["apns", "text"])
-    #expect(record.staging.partIDs == ["a~main-apns", "a~main-text"])
+    expect(record.legs == ["apns", "text"] && record.parts.map(\.service) == ["apns", "text"])
+    expect(record.staging.partIDs, is: ["a~main-apns", "a~main-text"])
     let orders = try await (world.order(0), world.order(1))
-    #expect(orders.0 == orders.1.reversed() && orders.0.count == 4)
+    expect(orders.0 == orders.1.reversed() && orders.0.count == 4)
   }
 
   @Test(arguments: Backend.allCases)
@@ -124,17 +125,17 @@ struct LegTests {
     _ = try await claimed(first, by: "w")
     _ = try await claimed(second, by: "v")
     let targets = try #require(try await world.expand(first, 0))
-    #expect(targets.count == 200)
+    expect(targets.count, is: 200)
     let users = try await (world.users(0, 0), world.users(1, 0))
-    #expect(users.0.count == 200 && users.1.count == 200)
+    expect(users.0.count == 200 && users.1.count == 200)
     // The other worker expands as well. It finds its slice sealed, and its list is dropped.
-    #expect(try await world.expand(second, 1) == nil)
-    #expect(try await world.world.keyNames("*\(world.world.keys.namespace)*building*").isEmpty)
+    expect(try await world.expand(second, 1) == nil)
+    expect(try await world.world.keyNames("*\(world.world.keys.namespace)*building*").isEmpty)
     let progress = try await claimed(second, by: "v")
-    #expect(progress.isSealed && progress.count == 200 && progress.seal == first.claim)
+    expect(progress.isSealed && progress.count == 200 && progress.seal == first.claim)
     // The breakdown of the audience is counted once: with the first leg.
     let counts = try await (world.number("users", 0), world.number("users", 1))
-    #expect(counts == (300, nil))
+    expect(counts == (300, nil))
   }
 
   /// A worker that lost its claim before or during the expansion leaves no list with users and tokens.
@@ -146,11 +147,11 @@ struct LegTests {
     _ = try await claimed(stale, by: "w")
     try await world.world.endLease(world.legs[0].id)
     _ = try await claimed(owner, by: "v")
-    #expect(try await world.expand(stale, 0) == nil)
+    expect(try await world.expand(stale, 0) == nil)
     let lists = try await world.world.keyNames("*\(world.world.keys.namespace)*building*")
-    #expect(lists == [world.world.building(owner)])
-    #expect(try await world.expand(owner, 0)?.count == users * 2 / 3)
-    #expect(try await world.world.keyNames("*\(world.world.keys.namespace)*building*").isEmpty)
+    expect(lists, is: [world.world.building(owner)])
+    expect(try await world.expand(owner, 0)?.count, is: users * 2 / 3)
+    expect(try await world.world.keyNames("*\(world.world.keys.namespace)*building*").isEmpty)
   }
 
   /// How the slice of an unfinished expansion continues.
@@ -194,11 +195,11 @@ struct LegTests {
       case .released: try await ledger.unclaim()
       case .cancelled: _ = try await ledger.close(.cancel)
       }
-      #expect(Set(try await world.world.keyNames(pattern)) == expected, "\(after), killed before step \(step)")
+      expect(Set(try await world.world.keyNames(pattern)), is: expected, "\(after), killed before step \(step)")
       step += 1
     }
     // The kills left lists for both legs.
-    #expect(step > 2 && listsLeft > 1)
+    expect(step > 2 && listsLeft > 1)
   }
 
   /// A partition of several pages: the first round trip creates the other leg's list, which does not exist yet.
@@ -209,9 +210,9 @@ struct LegTests {
     let (first, second) = (world.ledger(0, 0), world.ledger(1, 0))
     _ = try await claimed(first, by: "w")
     let targets = try #require(try await world.expand(first, 0))
-    #expect(targets.count == 4000)
+    expect(targets.count, is: 4000)
     let progress = try await claimed(second, by: "v")
-    #expect(progress.isSealed && progress.count == 4000)
+    expect(progress.isSealed && progress.count == 4000)
   }
 
   @Test(arguments: Backend.allCases)
@@ -220,11 +221,11 @@ struct LegTests {
     try await world.register(900)
     let ledger = world.ledger(1, 0)
     _ = try await claimed(ledger, by: "w")
-    #expect(try await world.expand(ledger, 1) != nil)
+    expect(try await world.expand(ledger, 1) != nil)
     let (apns, text) = (Set(try await world.users(0, 0)), Set(try await world.users(1, 0)))
-    #expect(apns.isDisjoint(with: text) && apns.count + text.count == 900)
+    expect(apns.isDisjoint(with: text) && apns.count + text.count == 900)
     // Users with both devices: that of the other service was seen later by users below 250.
-    #expect(text.contains("u2") && apns.contains("u602"))
+    expect(text.contains("u2") && apns.contains("u602"))
   }
 
   @Test(arguments: Backend.allCases)
@@ -235,13 +236,13 @@ struct LegTests {
     _ = try await claimed(ledger, by: "w")
     let quotas = try #require(
       try await world.store.expansion.quotas(for: ledger.slice, of: world.legs[0], filter: world.filter()))
-    #expect(quotas[0] == 100)
+    expect(quotas[0], is: 100)
     let other = try await world.store.expansion.quotas(
       for: world.ledger(1, 0).slice, of: world.legs[1], filter: world.filter())
-    #expect(other == quotas)
-    #expect(try await world.expand(ledger, 0, quota: quotas[0]) != nil)
+    expect(other, is: quotas)
+    expect(try await world.expand(ledger, 0, quota: quotas[0]) != nil)
     let all = Set(try await world.users(0, 0)).union(try await world.users(1, 0))
-    #expect(all.count == 100)
+    expect(all.count, is: 100)
   }
 
   @Test(arguments: Backend.allCases)
@@ -250,22 +251,22 @@ struct LegTests {
     try await world.register(600)
     let ledger = world.ledger(1, 0)
     _ = try await claimed(ledger, by: "w")
-    #expect(try await world.expand(ledger, 1) != nil)
+    expect(try await world.expand(ledger, 1) != nil)
     let reached = Set(try await world.users(0, 0)).union(try await world.users(1, 0))
     let control = try await (world.number("control", 0), world.number("control", 1))
-    #expect(reached.count + (control.0 ?? 0) == 600 && (120...240).contains(control.0 ?? 0) && control.1 == nil)
+    expect(reached.count + (control.0 ?? 0) == 600 && (120...240).contains(control.0 ?? 0) && control.1 == nil)
   }
 
   @Test(arguments: Backend.allCases)
   func partitionsAreFixedForBothLegsTogether(on backend: Backend) async throws {
     let world = try await World(on: backend, partitions: 64)
     try await world.register(3)
-    #expect(try await world.store.audiences.fixPartitions(of: world.legs[1]) != nil)
+    expect(try await world.store.audiences.fixPartitions(of: world.legs[1]) != nil)
     let orders = try await (world.order(0), world.order(1))
-    #expect(orders.0 == orders.1.reversed() && (1...3).contains(orders.0.count))
+    expect(orders.0 == orders.1.reversed() && (1...3).contains(orders.0.count))
     for leg in world.legs {
       let slices = try await world.world.command("HGET", world.world.keys.campaign(leg.id), "slices").integer
-      #expect(slices == orders.0.count)
+      expect(slices, is: orders.0.count)
     }
   }
 
@@ -283,10 +284,10 @@ struct LegTests {
       _ = try await world.world.command("DEL", keys.slice(0, of: leg.id), keys.targets(0, leg.id))
     }
     let progress = try await claimed(ledger, by: "w")
-    #expect(!progress.isSealed)
-    #expect(try await world.store.expansion.restore(targets, of: ledger))
+    expect(!progress.isSealed)
+    expect(try await world.store.expansion.restore(targets, of: ledger))
     let after = try await (world.users(0, 0), world.users(1, 0))
-    #expect(after == before)
+    expect(after == before)
   }
 
   /// The device was removed before, so only the campaign knows the token.
@@ -296,7 +297,7 @@ struct LegTests {
     try await world.register(9)
     let ledger = world.ledger(0, 0)
     _ = try await claimed(ledger, by: "w")
-    #expect(try await world.expand(ledger, 0) != nil)
+    expect(try await world.expand(ledger, 0) != nil)
     // User u2 has a device of each service.
     let tokens: [(leg: Int, service: any PushService, bytes: [UInt8])] = [
       (0, TestStore.service, TestStore.device(2).token), (1, Self.text, Array("t:2".utf8)),
@@ -310,7 +311,7 @@ struct LegTests {
     _ = try await world.store.erasure.erase("u2")
     for leg in 0...1 {
       let key = world.world.keys.results(0, world.legs[leg].id)
-      #expect(try await world.world.command("HLEN", key).integer == 0, "leg \(leg)")
+      expect(try await world.world.command("HLEN", key).integer, is: 0, "leg \(leg)")
     }
   }
 
@@ -321,7 +322,7 @@ struct LegTests {
     let ledgers = [world.ledger(0, 0), world.ledger(1, 0)]
     for (leg, ledger) in ledgers.enumerated() {
       _ = try await claimed(ledger, by: "w")
-      if leg == 0 { #expect(try await world.expand(ledger, 0) != nil) }
+      if leg == 0 { expect(try await world.expand(ledger, 0) != nil) }
       try await ledger.commit(credit: 6)
     }
     try await ledgers[0].commit(.accepted, 0..<6)
@@ -335,19 +336,19 @@ struct LegTests {
       results += $0
       return true
     }
-    #expect(results.count == 12)
+    expect(results.count, is: 12)
     for result in results {
       let isText = result.token?.bytes.starts(with: "t:".utf8) == true
-      #expect(result.service == (isText ? "text" : "apns"))
-      #expect(result.reason == (isText ? TextService.Word.gone.text : ""))
+      expect(result.service, is: isText ? "text" : "apns")
+      expect(result.reason, is: isText ? TextService.Word.gone.text : "")
     }
     let both = try await world.store.results.results(ofUser: "u2", in: "a")
-    #expect(both.map(\.service) == ["apns", "text"])
-    #expect(both.map(\.reason) == ["", TextService.Word.gone.text])
+    expect(both.map(\.service), is: ["apns", "text"])
+    expect(both.map(\.reason), is: ["", TextService.Word.gone.text])
     let token = try #require(Self.text.token("t:2"))
     let result = try await world.store.results.result(of: token, "text", in: "a")
-    #expect(result?.user == "u2" && result?.reason == TextService.Word.gone.text)
-    #expect(try await world.store.results.result(of: token, "apns", in: "a") == nil)
-    #expect(try await world.store.results.result(of: TestStore.deviceToken(2), "apns", in: "a")?.user == "u2")
+    expect(result?.user == "u2" && result?.reason == TextService.Word.gone.text)
+    expect(try await world.store.results.result(of: token, "apns", in: "a") == nil)
+    expect(try await world.store.results.result(of: TestStore.deviceToken(2), "apns", in: "a")?.user, is: "u2")
   }
 }

@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import APNs
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -20,18 +21,18 @@ struct TemplateTests {
     let (first, second) = (
       try Self.content(#"{ "apns": {"payload": {"a":1}} }"#), try Self.content(#"{"apns":{"payload":{"a":2}}}"#)
     )
-    #expect(try await world.store.campaigns.put(first, asTemplate: "hi") == 1)
-    #expect(try await world.store.campaigns.put(first, asTemplate: "hi") == 1, "the same again is the same")
-    #expect(try await world.store.campaigns.put(second, asTemplate: "hi") == 2)
-    #expect(try await world.store.campaigns.put(first, asTemplate: "hi") == 3)
+    expect(try await world.store.campaigns.put(first, asTemplate: "hi"), is: 1)
+    expect(try await world.store.campaigns.put(first, asTemplate: "hi"), is: 1, "the same again is the same")
+    expect(try await world.store.campaigns.put(second, asTemplate: "hi"), is: 2)
+    expect(try await world.store.campaigns.put(first, asTemplate: "hi"), is: 3)
     let oldest = try await world.store.campaigns.template(#require(TemplateReference("hi@1")))
-    #expect(oldest == JobTemplate(name: "hi", version: 1, content: Array(#"{"apns":{"payload":{"a":1}}}"#.utf8)))
-    #expect(try await world.store.campaigns.template(#require(TemplateReference("hi")))?.version == 3)
-    #expect(try await world.store.campaigns.template(#require(TemplateReference("hi@4"))) == nil)
-    #expect(try await world.store.campaigns.templates().map { "\($0.name)@\($0.version)" } == ["hi@3"])
-    #expect(try await world.store.campaigns.removeTemplate("hi"))
-    #expect(try await world.store.campaigns.templates().isEmpty)
-    #expect(try await !world.store.campaigns.removeTemplate("hi"))
+    expect(oldest, is: JobTemplate(name: "hi", version: 1, content: Array(#"{"apns":{"payload":{"a":1}}}"#.utf8)))
+    expect(try await world.store.campaigns.template(#require(TemplateReference("hi")))?.version, is: 3)
+    expect(try await world.store.campaigns.template(#require(TemplateReference("hi@4"))), is: nil)
+    expect(try await world.store.campaigns.templates().map { "\($0.name)@\($0.version)" }, is: ["hi@3"])
+    expect(try await world.store.campaigns.removeTemplate("hi"))
+    expect(try await world.store.campaigns.templates().isEmpty)
+    expect(try await !world.store.campaigns.removeTemplate("hi"))
   }
 
   /// A job gets the newest version at its intake and keeps it.
@@ -42,15 +43,15 @@ struct TemplateTests {
     let job = Self.job(#""hi""#)
     let resolved = try await world.store.campaigns.resolve(job)
     let campaign = try CampaignJob.parse(resolved, .any([APNsService()]))
-    #expect(try await world.store.queue.activate(campaign, job: job, resolved: resolved, worker: "w") == .new)
+    expect(try await world.store.queue.activate(campaign, job: job, resolved: resolved, worker: "w"), is: .new)
     _ = try await world.store.campaigns.put(
       Self.content(#"{"apns":{"payload":{"aps":{"alert":"Bye"}}}}"#), asTemplate: "hi")
     _ = try await world.store.campaigns.removeTemplate("hi")
     let kept = try #require(try await world.store.campaigns.findWithJob("t")?.job)
-    #expect(try CampaignJob.parse(kept, .any([APNsService()])) == campaign)
-    #expect(String(decoding: kept, as: UTF8.self).contains(#""template":{"name":"hi","version":1,"apns":{"payload":"#))
+    expect(try CampaignJob.parse(kept, .any([APNsService()])), is: campaign)
+    expect(String(decoding: kept, as: UTF8.self).contains(#""template":{"name":"hi","version":1,"apns":{"payload":"#))
     // The id stands for the job as the producer wrote it.
-    #expect(try await world.store.queue.submit(job, as: campaign) == .duplicate)
+    expect(try await world.store.queue.submit(job, as: campaign), is: .duplicate)
   }
 
   @Test func wrongTemplatesHaveDifferentErrors() async throws {
@@ -62,12 +63,12 @@ struct TemplateTests {
       (#""welcome@0""#, "NAME@3"), (#""none""#, "template put none FILE"),
     ] {
       let error = await #expect(throws: StoreError.self) { try await world.store.campaigns.resolve(Self.job(template)) }
-      #expect(error?.code == .invalid && "\(error?.message ?? "") \(error?.hint ?? "")".contains(says), "\(template)")
+      expect(error?.code == .invalid && "\(error?.message ?? "") \(error?.hint ?? "")".contains(says), "\(template)")
     }
     let both = try await world.store.campaigns.resolve(Self.job(#""welcome""#, #","message":{}"#))
     let error = #expect(throws: JobError.self) { try CampaignJob.parse(both, .any([APNsService()])) }
-    #expect(error?.field == "message" && error?.message == "can't be combined with template")
-    #expect(try await world.store.campaigns.resolve(Array("no job".utf8)) == Array("no job".utf8))
+    expect(error?.field == "message" && error?.message == "can't be combined with template")
+    expect(try await world.store.campaigns.resolve(Array("no job".utf8)), is: Array("no job".utf8))
   }
 
   @Test(arguments: [
@@ -77,6 +78,6 @@ struct TemplateTests {
   ])
   func templateIsCheckedWhenItIsPut(text: String, says: String) {
     let error = #expect(throws: JobError.self) { try Self.content(text) }
-    #expect(error?.description.contains(says) == true, "\(error?.description ?? "")")
+    expect(error?.description.contains(says), is: true, "\(error?.description ?? "")")
   }
 }

@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -38,7 +39,7 @@ struct VariantTests {
       self.variants = variants
       let chunk = targets.chunk
       places = (0..<chunk.count).map { position in chunk.user(position).withUnsafeBytes { variants.index(of: $0) } }
-      #expect(places.count == users)
+      expect(places.count, is: users)
       var nothing = OutcomeBatch()
       _ = try await ledger.commit(&nothing, credit: granted ?? users)
     }
@@ -64,20 +65,20 @@ struct VariantTests {
     }
 
     /// Compares the counters with the outcomes of the targets.
-    func expect(_ outcomes: [Int: Outcome]) async throws {
+    func expectCounts(_ outcomes: [Int: Outcome]) async throws {
       var expected: [Place: Int] = [:]
       for (index, outcome) in outcomes { expected[Place(variant: places[index], outcome: outcome), default: 0] += 1 }
       let counted = try await counted()
       for (number, place) in variants.all.indices.enumerated() {
-        #expect(counted[number].targets == places.count { $0 == place })
+        expect(counted[number].targets, is: places.count { $0 == place })
         let own = expected.filter { $0.key.variant == place }
-        #expect(
-          counted[number].outcomes == Dictionary(uniqueKeysWithValues: own.map { ($0.key.outcome, $0.value) }),
+        expect(
+          counted[number].outcomes, is: Dictionary(uniqueKeysWithValues: own.map { ($0.key.outcome, $0.value) }),
           "\(place)")
       }
       let numbers = try await world.slice("a").numbers
       for outcome in Outcome.allCases {
-        #expect(numbers["\(outcome.rawValue)"] ?? 0 == outcomes.values.count { $0 == outcome }, "\(outcome)")
+        expect(numbers["\(outcome.rawValue)"] ?? 0 == outcomes.values.count { $0 == outcome }, "\(outcome)")
       }
     }
   }
@@ -101,24 +102,24 @@ struct VariantTests {
       try await scene.commit(observed)
       // The reply was lost.
       try await scene.commit(observed)
-      try await scene.expect(known)
+      try await scene.expectCounts(known)
       // Redis lost the outcomes, or the worker only assumes so.
       var batch = scene.batch(observed)
       _ = try await scene.ledger.commit(
         &batch, CommitRequest(seal: scene.ledger.claim, expected: .replay(granted: 300)))
-      try await scene.expect(known)
+      try await scene.expectCounts(known)
     }
     try await scene.commit((0..<300).map { ($0, .accepted) })
     for index in 0..<300 where known[index] == nil || known[index] != nil { known[index] = .accepted }
     // Targets with another outcome are accepted now.
-    try await scene.expect(known)
+    try await scene.expectCounts(known)
     var findings: [StoreFinding] = []
     _ = try await scene.world.store.repair.check(pause: .zero) { findings += $0 }
-    #expect(findings.isEmpty, "\(findings)")
+    expect(findings.isEmpty, "\(findings)")
     let field = VariantCounts.fields(1)[1]
     try await scene.world.command("HINCRBY", scene.world.keys.slice(0, of: "a"), field, 1)
     _ = try await scene.world.store.repair.check(pause: .zero) { findings += $0 }
-    #expect(findings.map(\.kind) == [.wrongCounters], "\(findings)")
+    expect(findings.map(\.kind), is: [.wrongCounters], "\(findings)")
   }
 
   @Test(arguments: Backend.allCases)
@@ -126,12 +127,12 @@ struct VariantTests {
     let scene = try await Scene(on: backend, users: 20)
     try await scene.ledger.commit(
       Dictionary(uniqueKeysWithValues: (0..<20).map { ($0, LedgerRecord.waiting()) }))
-    try await scene.expect([:])
+    try await scene.expectCounts([:])
     let granted = try await scene.ledger.commit(credit: 20)
-    #expect(granted.retries.count == 20)
+    expect(granted.retries.count, is: 20)
     var batch = scene.batch((0..<20).map { ($0, .accepted) }, attempt: 1)
     _ = try await scene.ledger.commit(&batch, credit: 0)
-    try await scene.expect(Dictionary(uniqueKeysWithValues: (0..<20).map { ($0, .accepted) }))
+    try await scene.expectCounts(Dictionary(uniqueKeysWithValues: (0..<20).map { ($0, .accepted) }))
   }
 
   /// A cancel gives each variant its share of the outcomes. Targets in doubt become unknown.
@@ -149,12 +150,12 @@ struct VariantTests {
       for (index, result) in results.enumerated() { known[index] = result.outcome }
       return true
     }
-    #expect(known.count == 300 && known.values.count { $0 == .unknown } == 106 && known[0] == .cancelled)
-    #expect(known[3] == .unknown)
-    #expect(counters.outcomes[.unknown] == 106)
-    try await scene.expect(known)
+    expect(known.count == 300 && known.values.count { $0 == .unknown } == 106 && known[0] == .cancelled)
+    expect(known[3], is: .unknown)
+    expect(counters.outcomes[.unknown], is: 106)
+    try await scene.expectCounts(known)
     _ = try await scene.world.store.slices.finish(scene.ledger.slice, counters: counters, lane: .normal, worker: "w")
-    #expect(try await scene.world.store.campaigns.show("a")?.pending == 0)
+    expect(try await scene.world.store.campaigns.show("a")?.pending, is: 0)
   }
 
   /// Redis lost the seal, and the worker restores it.
@@ -167,8 +168,8 @@ struct VariantTests {
     try await scene.world.command("RPUSH", scene.world.building(again), "")
     try await scene.world.command("DEL", scene.world.building(again))
     try await scene.world.command("RPUSH", scene.world.building(again), "")
-    #expect(try await scene.world.store.expansion.restore(scene.targets, of: again))
-    try await scene.expect([:])
+    expect(try await scene.world.store.expansion.restore(scene.targets, of: again))
+    try await scene.expectCounts([:])
   }
 
   @Test(arguments: Backend.allCases)
@@ -184,11 +185,11 @@ struct VariantTests {
       users.count { number in Array("u\(number)".utf8).withUnsafeBytes { scene.variants.index(of: $0) } == place }
     }
     for (number, place) in [0, 1].enumerated() {
-      #expect(counted[number].receipts[.opened] == expected(0..<200, place))
-      #expect(counted[number].receipts[.delivered] == expected(100..<150, place))
+      expect(counted[number].receipts[.opened], is: expected(0..<200, place))
+      expect(counted[number].receipts[.delivered], is: expected(100..<150, place))
     }
     let record = try #require(try await scene.world.store.campaigns.find("a"))
-    #expect(try await scene.world.store.results.receipts(of: record) == [.opened: 200, .delivered: 50, .dismissed: 0])
+    expect(try await scene.world.store.results.receipts(of: record), is: [.opened: 200, .delivered: 50, .dismissed: 0])
   }
 
   /// A campaign without variants has no cost.
@@ -203,9 +204,9 @@ struct VariantTests {
     try await ledger.commit(.accepted, 0..<10)
     try await world.store.results.apply([ReceiptEvent(.opened, campaign: "a", user: "u1")])
     let fields = Set(try await world.slice("a").text.keys)
-    #expect(fields.isDisjoint(with: CampaignVariants.places.flatMap(VariantCounts.fields)), "\(fields)")
-    #expect(try await world.command("HGET", world.keys.campaign("a"), "receipts").integer == 1)
-    #expect(try await ledger.record(0).variant == 0)
+    expect(fields.isDisjoint(with: CampaignVariants.places.flatMap(VariantCounts.fields)), "\(fields)")
+    expect(try await world.command("HGET", world.keys.campaign("a"), "receipts").integer, is: 1)
+    expect(try await ledger.record(0).variant, is: 0)
   }
 
   // MARK: Decisions
@@ -215,16 +216,16 @@ struct VariantTests {
     let world = try await TestStore(on: backend, partitions: 2)
     try await world.activate("early", Self.winner)
     let (decision, state) = try await world.store.campaigns.decide("early", variant: "b", by: "ada")
-    #expect(decision.winner == 1 && decision.person == "ada" && state == .active)
+    expect(decision.winner == 1 && decision.person == "ada" && state == .active)
     let entry = try #require(try await world.store.campaigns.timeline(of: "early").last)
-    #expect(entry.verb == .decide && !entry.isByWorker && entry.person == "ada" && entry.reason == "b")
+    expect(entry.verb == .decide && !entry.isByWorker && entry.person == "ada" && entry.reason == "b")
     try await world.activate("paused", Self.winner)
     try await world.store.campaigns.control("paused", .pause, reason: "no winner", gate: 0)
-    #expect(try await world.store.campaigns.decide("paused", variant: "a", by: "").state == .active)
+    expect(try await world.store.campaigns.decide("paused", variant: "a", by: "").state, is: .active)
     // A campaign that is paused for another reason stays paused.
     try await world.activate("other", Self.winner)
     try await world.store.campaigns.control("other", .pause, reason: "a typo")
-    #expect(try await world.store.campaigns.decide("other", variant: "a", by: "").state == .paused)
+    expect(try await world.store.campaigns.decide("other", variant: "a", by: "").state, is: .paused)
     try await world.activate("plain")
     try await world.activate("over", Self.winner)
     try await world.store.campaigns.control("over", .cancel)
@@ -236,7 +237,7 @@ struct VariantTests {
       let error = await #expect(throws: StoreError.self) {
         try await world.store.campaigns.decide(id, variant: name, by: "")
       }
-      #expect(error?.code == code && error?.message.contains(says) == true, "\(error?.message ?? "")")
+      expect(error?.code == code && error?.message.contains(says) == true, "\(error?.message ?? "")")
     }
   }
 }

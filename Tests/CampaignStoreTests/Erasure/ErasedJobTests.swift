@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -28,7 +29,7 @@ struct ErasedJobTests {
       let reply = try await isStream ? world.command("XRANGE", name, "-", "+") : world.command("DUMP", name)
       let content = Self.bytes(of: reply)
       for needle in needles {
-        #expect(!content.has(needle), "\(name) has \(StoreDump.plain(needle))")
+        expect(!content.has(needle), "\(name) has \(StoreDump.plain(needle))")
       }
     }
   }
@@ -40,8 +41,8 @@ struct ErasedJobTests {
   private func take(in job: [UInt8], _ world: TestStore) async throws -> Campaign {
     let kept = try await world.store.erasure.withoutErased(job)
     let campaign = try CampaignJob.parse(kept, .any([APNsService()]))
-    #expect(
-      try await world.store.queue.activate(campaign, job: kept, request: job, original: job, worker: "w") == .new)
+    expect(
+      try await world.store.queue.activate(campaign, job: kept, request: job, original: job, worker: "w"), is: .new)
     return campaign
   }
 
@@ -52,15 +53,15 @@ struct ErasedJobTests {
     }
     let digest = try await world.command("GET", world.keys.job("users")).string
     let forgotten = try await world.store.erasure.erase(Self.user)
-    #expect(forgotten.campaigns == 2 && forgotten.completeBy == nil)
+    expect(forgotten.campaigns == 2 && forgotten.completeBy == nil)
     try await expectNothing(in: world)
     let job = try #require(try await world.store.campaigns.findWithJob("users")?.job)
-    #expect(String(decoding: job, as: UTF8.self).contains(#""users":[{"erased":true},"u1"]"#))
-    #expect(try await world.command("GET", world.keys.job("users")).string == digest)
+    expect(String(decoding: job, as: UTF8.self).contains(#""users":[{"erased":true},"u1"]"#))
+    expect(try await world.command("GET", world.keys.job("users")).string, is: digest)
     // The producer sends the same job again. The store recognizes it.
     let again = TestStore.job("users", audience: Self.users)
     let campaign = try CampaignJob.parse(again, .any([APNsService()]))
-    #expect(try await world.store.queue.submit(again, as: campaign) == .duplicate)
+    expect(try await world.store.queue.submit(again, as: campaign), is: .duplicate)
   }
 
   /// A job that waits, or that is on a worker's list, does not reach a user who was erased in the meantime.
@@ -70,21 +71,21 @@ struct ErasedJobTests {
     let job = TestStore.job("waits", audience: audience)
     try await world.command("LPUSH", world.keys.campaigns, job)
     let forgotten = try await world.store.erasure.erase(Self.user)
-    #expect(forgotten.completeBy != nil)
+    expect(forgotten.completeBy != nil)
     // An erasure does not affect a job that is pushed after it.
     let later = TestStore.job("later", audience: audience)
-    #expect(try await world.store.erasure.withoutErased(later) == later)
-    #expect(try await world.store.erasure.finishErasures() == 0)
+    expect(try await world.store.erasure.withoutErased(later), is: later)
+    expect(try await world.store.erasure.finishErasures(), is: 0)
     try await world.command("LMOVE", world.keys.campaigns, world.keys.intake(worker: "w"), "RIGHT", "LEFT")
     let campaign = try await take(in: job, world)
-    #expect(try await world.command("LLEN", world.keys.intake(worker: "w")).integer == 0)
-    #expect(try await world.store.erasure.finishErasures() == 1)
+    expect(try await world.command("LLEN", world.keys.intake(worker: "w")).integer, is: 0)
+    expect(try await world.store.erasure.finishErasures(), is: 1)
     try await expectNothing(in: world)
     let (ledger, progress) = try await world.claimed("waits")
     let count = try await world.expand(ledger, campaign, departures: progress.departures)
-    #expect(count == (audience.contains(",") ? 1 : 0))
+    expect(count, is: audience.contains(",") ? 1 : 0)
     let known = try CampaignJob.parse(job, .any([APNsService()]))
-    #expect(try await world.store.queue.submit(job, as: known) == .duplicate)
+    expect(try await world.store.queue.submit(job, as: known), is: .duplicate)
   }
 
   /// A worker takes a job in while the user is erased. The next housekeeping run erases the user from the campaign.
@@ -95,8 +96,8 @@ struct ErasedJobTests {
     try await world.command("ZADD", world.keys.workers, 1, "w")
     _ = try await world.store.erasure.erase(Self.user)
     let campaign = try CampaignJob.parse(job, .any([APNsService()]))
-    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
-    #expect(try await world.store.erasure.finishErasures() == 1)
+    expect(try await world.store.queue.activate(campaign, job: job, worker: "w"), is: .new)
+    expect(try await world.store.erasure.finishErasures(), is: 1)
     try await expectNothing(in: world)
   }
 
@@ -117,13 +118,13 @@ struct ErasedJobTests {
     try await expectNothing(in: world)
     var after: [DeadJob] = []
     try await world.store.queue.forEachDeadJob { after.append($0) }
-    #expect(Set(after.map(\.reason)) == ["payload: for user an erased user, which is", "no JSON", "s"])
+    expect(Set(after.map(\.reason)), is: ["payload: for user an erased user, which is", "no JSON", "s"])
     let kept = try #require(after.first { $0.id == "others" })
-    #expect(kept.at == before.last?.at && !kept.isCut)
+    expect(kept.at == before.last?.at && !kept.isCut)
     let campaign = try CampaignJob.parse(kept.job, .any([APNsService()]))
-    #expect(campaign.recipients.audience == .users(["u1"]))
-    #expect(try await world.store.queue.submit(kept.job, as: campaign, from: kept.key) == .new)
-    #expect(after.first { $0.reason == "no JSON" }?.isCut == true)
+    expect(campaign.recipients.audience, is: .users(["u1"]))
+    expect(try await world.store.queue.submit(kept.job, as: campaign, from: kept.key), is: .new)
+    expect(after.first { $0.reason == "no JSON" }?.isCut, is: true)
   }
 
   /// The dead list stores only the beginning of a long job. That text is not valid JSON.
@@ -144,9 +145,9 @@ struct ErasedJobTests {
     var after: [String: DeadJob] = [:]
     try await world.store.queue.forEachDeadJob { after[$0.id ?? ""] = $0 }
     let (first, none) = (try #require(after["first"]), try #require(after["none"]))
-    #expect(first.job.isEmpty && first.isCut && first.size > Queue.deadJobSize)
-    #expect(!none.job.isEmpty && none.isCut)
-    #expect(Set(after.values.map(\.reason)) == ["audience.users[9000]: an erased user has vars twice"])
+    expect(first.job.isEmpty && first.isCut && first.size > Queue.deadJobSize)
+    expect(!none.job.isEmpty && none.isCut)
+    expect(Set(after.values.map(\.reason)), is: ["audience.users[9000]: an erased user has vars twice"])
   }
 
   /// Entries whose form is the reason why they are on the dead list.
@@ -168,8 +169,8 @@ struct ErasedJobTests {
       let text = String(decoding: dead.job, as: UTF8.self)
       if dead.list == nil { jobs.append(text) } else { events.append(text) }
     }
-    #expect(Set(jobs) == ["", other])
-    #expect(events == [other])
+    expect(Set(jobs), is: ["", other])
+    expect(events, is: [other])
   }
 
   /// A worker puts such a job on the dead list after the erasure.
@@ -177,13 +178,13 @@ struct ErasedJobTests {
     let world = try await TestStore(on: .single, partitions: 1)
     let job = Array(#"{"id":"waits","audience":{"user_ids":["ada"]}}"#.utf8)
     try await world.command("LPUSH", world.keys.campaigns, job)
-    #expect(try await world.store.erasure.erase("ada").completeBy != nil)
+    expect(try await world.store.erasure.erase("ada").completeBy != nil)
     try await world.command("LMOVE", world.keys.campaigns, world.keys.intake(worker: "w"), "RIGHT", "LEFT")
     try await world.store.queue.deadLetter(job, reason: "r", hint: "", worker: "w")
-    #expect(try await world.store.erasure.finishErasures() == 1)
+    expect(try await world.store.erasure.finishErasures(), is: 1)
     var jobs: [DeadJob] = []
     try await world.store.queue.forEachDeadJob { jobs.append($0) }
-    #expect(jobs.map(\.job.isEmpty) == [true])
+    expect(jobs.map(\.job.isEmpty), is: [true])
   }
 
   /// An event without a time takes effect when it is read, so it would restore the user.
@@ -199,8 +200,8 @@ struct ErasedJobTests {
     _ = try await world.store.erasure.erase(Self.user)
     try await expectNothing(in: world)
     let left = try await world.command("LRANGE", world.keys.events(.registrations), 0, -1).map(\.string)
-    #expect(left == [#"{"erased":true}"#, events[1], #"{"erased":true}"#])
-    #expect(try await world.command("LLEN", world.keys.events(.receipts)).integer == 1)
+    expect(left, is: [#"{"erased":true}"#, events[1], #"{"erased":true}"#])
+    expect(try await world.command("LLEN", world.keys.events(.receipts)).integer, is: 1)
   }
 
   /// The outcomes of a slice enter the stream when the slice ends, which may be after the erasure.
@@ -211,7 +212,7 @@ struct ErasedJobTests {
     try await world.command("XADD", world.keys.events, "*", "kind", "outcome", "json", entry)
     try await world.command("HDEL", world.keys.devices(0), Self.user)
     try await world.command("SREM", world.keys.users(0), Self.user)
-    #expect(try await world.store.erasure.finishErasures() == 1)
-    #expect(try await world.command("XLEN", world.keys.events).integer == 0)
+    expect(try await world.store.erasure.finishErasures(), is: 1)
+    expect(try await world.command("XLEN", world.keys.events).integer, is: 0)
   }
 }

@@ -3,6 +3,7 @@ import APNs
 import PushCore
 import Redis
 import Synchronization
+import TestKit
 import TestSupport
 import Testing
 
@@ -38,7 +39,7 @@ struct ErasureTests {
       for reply in try await content(of: name, in: world) { collect(reply, &values) }
       for needle in needles {
         let isThere = values.contains { $0.has(needle) }
-        #expect(!isThere, "\(moment): \(name) has \(StoreDump.plain(needle))")
+        expect(!isThere, "\(moment): \(name) has \(StoreDump.plain(needle))")
       }
     }
   }
@@ -85,23 +86,23 @@ struct ErasureTests {
     if moment == .building {
       // The worker has read the user, and seals only after the erasure.
       let forgotten = try await eraseWhileBuilding(ledger, campaign, progress.departures, in: world)
-      #expect(forgotten.completeBy != nil)
-      #expect(try await world.command("HLEN", world.keys.erasing).integer == 1)
+      expect(forgotten.completeBy != nil)
+      expect(try await world.command("HLEN", world.keys.erasing).integer, is: 1)
     } else {
-      #expect(try await world.expand(ledger, campaign, departures: progress.departures) == count)
+      expect(try await world.expand(ledger, campaign, departures: progress.departures), is: count)
     }
     let chunk = try await ledger.targets(from: 0, count: count)
     let place = chunk.places.indices.first { chunk.user($0).elementsEqual(Self.user.utf8) }
     func erase() async throws {
       let forgotten = try await world.store.erasure.erase(Self.user)
-      #expect(forgotten.devices == 1 && forgotten.segments == ["fans"] && forgotten.completeBy == nil)
+      expect(forgotten.devices == 1 && forgotten.segments == ["fans"] && forgotten.completeBy == nil)
     }
     switch moment {
     case .beforeTheGrant:
       try await erase()
       _ = try await ledger.commit(credit: count)
       let read = try await ledger.targets(from: 0, count: count)
-      #expect(read.isErased(try #require(place)) && read.count == count)
+      expect(read.isErased(try #require(place)) && read.count == count)
       try await answer(ledger, read, except: place)
       var batch = OutcomeBatch()
       batch.append(.deviceGone, read, try #require(place))
@@ -132,20 +133,20 @@ struct ErasureTests {
     let counters = try #require(try await ledger.close(moment == .cancelled ? .cancel : .finish).counters)
     _ = try await world.store.slices.finish(ledger.slice, counters: counters, lane: campaign.delivery.lane, worker: "w")
     if moment == .ended || moment == .cancelled { try await erase() }
-    if moment == .building { #expect(try await world.store.erasure.finishErasures() == 1) }
+    if moment == .building { expect(try await world.store.erasure.finishErasures(), is: 1) }
 
     let record = try #require(try await world.store.campaigns.show("c"))
-    #expect(record.counters.targets == count && record.counters.outcomes.values.reduce(0, +) == count)
+    expect(record.counters.targets == count && record.counters.outcomes.values.reduce(0, +) == count)
     var (results, erased): (Int, [Outcome?]) = (0, [])
     try await world.store.results.forEachResult(of: "c") { page in
       results += page.count
       erased += page.filter { $0.token == nil }.map(\.outcome)
-      #expect(page.allSatisfy { $0.token != nil || $0.user.isEmpty })
+      expect(page.allSatisfy { $0.token != nil || $0.user.isEmpty })
       return true
     }
-    #expect(results == count && erased.count == 1)
+    expect(results == count && erased.count == 1)
     _ = try await world.store.repair.check { findings in
-      #expect(findings.isEmpty, "\(findings.map { "\($0.key): \($0.problem)" })")
+      expect(findings.isEmpty, "\(findings.map { "\($0.key): \($0.problem)" })")
     }
     try await expectNothing(in: world, moment.rawValue)
   }
@@ -189,16 +190,16 @@ struct ErasureTests {
       let dead = try await world.claimed("c", worker: "dead").ledger
       let isKilled = try await KilledCaller.dies(before: step) { _ = try await world.expand(dead, campaign) }
       guard isKilled else { break }
-      if !isTakenOverFirst { #expect(try await world.store.erasure.erase(Self.user).completeBy != nil) }
+      if !isTakenOverFirst { expect(try await world.store.erasure.erase(Self.user).completeBy != nil) }
       try await world.endLease("c")
       let (ledger, progress) = try await world.claimed("c", worker: "next")
-      if isTakenOverFirst { #expect(try await world.store.erasure.erase(Self.user).completeBy != nil) }
-      #expect(try await world.expand(ledger, campaign, departures: progress.departures) == 2999)
-      #expect(try await world.store.erasure.finishErasures() == 1)
+      if isTakenOverFirst { expect(try await world.store.erasure.erase(Self.user).completeBy != nil) }
+      expect(try await world.expand(ledger, campaign, departures: progress.departures), is: 2999)
+      expect(try await world.store.erasure.finishErasures(), is: 1)
       try await expectNothing(in: world, "killed before step \(step)")
       step += 1
     }
-    #expect(step > 2)
+    expect(step > 2)
   }
 
   /// Counter of the pipelines of an expansion.
@@ -227,7 +228,7 @@ struct ErasureTests {
       read += page.map { $0.token == nil }
       return true
     }
-    #expect(read.count == 10 && read.count { $0 } == 1)
+    expect(read.count == 10 && read.count { $0 } == 1)
   }
 
   /// A campaign that has not been expanded keeps the users and tokens of its job in sets.
@@ -241,10 +242,10 @@ struct ErasureTests {
       "tokens", audience: #"{"tokens":["\#(TestStore.text(Self.victim))","\#(TestStore.text(1))"]}"#)
     _ = try await world.store.erasure.erase(Self.user)
     let left = try await world.command("SMEMBERS", world.keys.audience(0, "users")).map(\.string)
-    #expect(left == ["u1"])
-    #expect(try await world.command("HLEN", world.keys.values(0, "users")).integer == 0)
+    expect(left, is: ["u1"])
+    expect(try await world.command("HLEN", world.keys.values(0, "users")).integer, is: 0)
     let tokens = try await world.command("SMEMBERS", world.keys.audience(0, "tokens")).map { Array($0.bytes ?? []) }
-    #expect(tokens == [TestStore.token(1)])
+    expect(tokens, is: [TestStore.token(1)])
   }
 
   /// Users of a control group have no target. Separate pages name them.
@@ -259,19 +260,19 @@ struct ErasureTests {
       try await world.store.expansion.expand(ledger, of: campaign, filter: filter, departures: progress.departures))
     let count = targets.count
     let before = try await controlUsers(in: world)
-    #expect(before.count == 300 - count)
+    expect(before.count, is: 300 - count)
     let erased = try #require(before.first)
     let forgotten = try await world.store.erasure.erase(erased)
-    #expect(forgotten.devices == 1 && forgotten.completeBy == nil)
+    expect(forgotten.devices == 1 && forgotten.completeBy == nil)
     let after = try await controlUsers(in: world)
-    #expect(after == before.filter { $0 != erased })
+    expect(after, is: before.filter { $0 != erased })
     _ = try await ledger.commit(credit: count)
     try await answer(ledger, ledger.targets(from: 0, count: count))
     let counters = try #require(try await ledger.close(.finish).counters)
-    #expect(counters.control == before.count)
+    expect(counters.control, is: before.count)
     _ = try await world.store.slices.finish(ledger.slice, counters: counters, lane: campaign.delivery.lane, worker: "w")
     _ = try await world.store.repair.check { findings in
-      #expect(findings.isEmpty, "\(findings.map { "\($0.key): \($0.problem)" })")
+      expect(findings.isEmpty, "\(findings.map { "\($0.key): \($0.problem)" })")
     }
   }
 
@@ -289,9 +290,9 @@ struct ErasureTests {
     let key = world.keys.slice(0, of: "c")
     try await world.command("HSET", key, "format", TargetPage.oldestErasableVersion)
     _ = try await world.store.erasure.erase("nobody")
-    #expect(try await world.command("HGET", key, "format").integer == TargetPage.oldestErasableVersion)
+    expect(try await world.command("HGET", key, "format").integer, is: TargetPage.oldestErasableVersion)
     _ = try await world.store.erasure.erase(Self.user)
-    #expect(try await world.command("HGET", key, "format").integer == TargetPage.formatVersion)
+    expect(try await world.command("HGET", key, "format").integer, is: TargetPage.formatVersion)
     try await expectNothing(in: world, "version \(TargetPage.oldestErasableVersion)")
   }
 
@@ -326,10 +327,10 @@ struct ErasureTests {
         if try await world.store.erasure.finishErasures() == 0 { _ = try await world.store.erasure.erase(Self.user) }
       }
       try await expectNothing(in: world, "killed before step \(step)")
-      #expect(try await world.command("EXISTS", world.keys.erasing).integer == 0)
+      expect(try await world.command("EXISTS", world.keys.erasing).integer, is: 0)
       step += 1
     }
-    #expect(step > 10)
+    expect(step > 10)
   }
 
   /// An older statement creates a list during the erasure, before one of the erasure's steps. The test tries every
@@ -364,7 +365,7 @@ struct ErasureTests {
       }
       hasEnded = await steps.areLeft
       let lists = try await world.store.audiences.lists(of: Self.user)
-      #expect(lists.segments.isEmpty && lists.suppression.isEmpty, "before step \(step): \(lists)")
+      expect(lists.segments.isEmpty && lists.suppression.isEmpty, "before step \(step): \(lists)")
       step += 1
     }
   }
@@ -379,16 +380,16 @@ struct ErasureTests {
     let change = try await StoreSteps.$beforeEach.withValue({
       try await StoreSteps.$beforeEach.withValue(nil) {
         guard try await world.store.audiences.userLists() == [list] else { return }
-        #expect(try await world.store.audiences.size(ofSegment: list) == 0)
+        expect(try await world.store.audiences.size(ofSegment: list), is: 0)
         _ = try await world.store.erasure.erase(Self.user)
         erasures.withLock { $0 += 1 }
       }
     }) {
       try await world.store.audiences.set(statement, in: list)
     }
-    #expect(change.superseded == 1)
-    #expect(erasures.withLock { $0 } == 1)
-    #expect(try await world.store.audiences.size(ofSegment: list) == 0)
+    expect(change.superseded, is: 1)
+    expect(erasures.withLock { $0 }, is: 1)
+    expect(try await world.store.audiences.size(ofSegment: list), is: 0)
   }
 
   /// Ways in which an older statement creates a list of users in several steps.
@@ -417,12 +418,12 @@ struct ErasureTests {
       hasErased = steps.withLock { $0.hasErased }
       if !hasErased { _ = try await world.store.erasure.erase(Self.user) }
       for list in try await world.store.audiences.userLists() {
-        #expect(try await world.store.audiences.size(ofSegment: list) == 0, "\(list) before step \(step)")
+        expect(try await world.store.audiences.size(ofSegment: list), is: 0, "\(list) before step \(step)")
       }
-      #expect(try await world.keyNames("{\(world.keys.namespace):*}:segment:*") == [], "before step \(step)")
+      expect(try await world.keyNames("{\(world.keys.namespace):*}:segment:*"), is: [], "before step \(step)")
       step += 1
     }
-    #expect(step > 3)
+    expect(step > 3)
   }
 
   /// Creates a list with the user by a statement that is an hour old.

@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -10,15 +11,15 @@ struct FleetTests {
   func emptyStoreHasNothingButNoWorker(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let fleet = try await world.store.fleet.snapshot(lease: TestStore.timeout)
-    #expect(fleet.problems.isEmpty && fleet.store.partitions == 4 && fleet.store.nextPartitions == nil)
-    #expect(
+    expect(fleet.problems.isEmpty && fleet.store.partitions == 4 && fleet.store.nextPartitions == nil)
+    expect(
       fleet.presence.workers.isEmpty && fleet.running.campaigns.isEmpty
         && fleet.queues.intake == FleetSnapshot.Backlog())
-    #expect(
+    expect(
       fleet.queues.lanes.map(\.lane) == Lane.allCases
         && fleet.queues.lanes.allSatisfy { $0.slices == 0 && $0.since == nil })
-    #expect(fleet.nodes.count == 1 && fleet.nodes[0].memory.used > 0 && fleet.nodes[0].hasControl)
-    #expect(fleet.alarms().map(\.kind) == [.noWorker])
+    expect(fleet.nodes.count == 1 && fleet.nodes[0].memory.used > 0 && fleet.nodes[0].hasControl)
+    expect(fleet.alarms().map(\.kind), is: [.noWorker])
   }
 
   @Test(arguments: Backend.allCases)
@@ -34,26 +35,26 @@ struct FleetTests {
     try await world.command("HSET", world.keys.quarantine(3), "t", "x")
     try await world.command("LPUSH", world.keys.feedback, "x")
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w", lanes: [.normal]))
-    #expect(try await world.store.slices.park(slice, for: TestStore.timeout, worker: "w"))
+    expect(try await world.store.slices.park(slice, for: TestStore.timeout, worker: "w"))
 
     let fleet = try await world.store.fleet.snapshot(lease: TestStore.timeout)
-    #expect(fleet.problems.isEmpty)
-    #expect(Set(fleet.running.campaigns.map(\.record.id)) == ["running", "held"])
+    expect(fleet.problems.isEmpty)
+    expect(Set(fleet.running.campaigns.map(\.record.id)), is: ["running", "held"])
     let running = try #require(fleet.campaigns(.active).first)
-    #expect(running.openSlices == 7 && running.record.waiting?.since == running.record.times.createdAt)
-    #expect(fleet.campaigns(.paused).first?.record.reason == "looks wrong" && fleet.waiting.count == 1)
-    #expect(
-      fleet.queues.lanes[1]
-        == FleetSnapshot.LaneBacklog(lane: .normal, campaigns: 1, slices: 7, since: running.record.times.createdAt))
-    #expect(fleet.queues.lanes[0].slices == 0)
-    #expect(
+    expect(running.openSlices == 7 && running.record.waiting?.since == running.record.times.createdAt)
+    expect(fleet.campaigns(.paused).first?.record.reason == "looks wrong" && fleet.waiting.count == 1)
+    expect(
+      fleet.queues.lanes[1],
+      is: FleetSnapshot.LaneBacklog(lane: .normal, campaigns: 1, slices: 7, since: running.record.times.createdAt))
+    expect(fleet.queues.lanes[0].slices, is: 0)
+    expect(
       fleet.queues.scheduled == FleetSnapshot.ScheduledWork(count: 1, next: sendAt)
         && fleet.queues.scheduled.lag(at: fleet.at) == 0)
-    #expect(fleet.queues.parked.count == 1 && (fleet.queues.parked.next ?? 0) > fleet.at)
-    #expect(
+    expect(fleet.queues.parked.count == 1 && (fleet.queues.parked.next ?? 0) > fleet.at)
+    expect(
       fleet.pendingEntries.dead == 1 && fleet.pendingEntries.quarantined == 1 && fleet.pendingEntries.feedback == 1)
-    #expect(fleet.queues.events == [.registrations: 0, .receipts: 2])
-    #expect(fleet.presence.live == 1 && fleet.presence.workers.first?.report == nil)
+    expect(fleet.queues.events, is: [.registrations: 0, .receipts: 2])
+    expect(fleet.presence.live == 1 && fleet.presence.workers.first?.report == nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -64,15 +65,15 @@ struct FleetTests {
     }
     let report = Self.report()
     try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.timeout, report: report)
-    #expect(try await storedReport() == report)
+    expect(try await storedReport(), is: report)
     try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.timeout)
-    #expect(try await storedReport() == report)
+    expect(try await storedReport(), is: report)
     var next = report
     next.pools = []
     try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.timeout, report: next)
-    #expect(try await storedReport() == next)
+    expect(try await storedReport(), is: next)
     try await world.store.fleet.removeWorker("w")
-    #expect(try await world.command("EXISTS", world.keys.reports).integer == 0)
+    expect(try await world.command("EXISTS", world.keys.reports).integer, is: 0)
   }
 
   /// Compares the stored report byte for byte, because workers of several versions read it.
@@ -83,16 +84,16 @@ struct FleetTests {
       "failures":5,"health":"unresponsive"}],"credentials":[{"apps":["a","b"],"stopped":"no","renewalProblem":"later",
       "expiresAt":8,"clockError":-9},{"apps":["c"]}]}
       """#.replacing("\n", with: "")
-    #expect(String(decoding: Self.report().json, as: UTF8.self) == text)
-    #expect(WorkerReport(json: Array(text.utf8)) == Self.report())
+    expect(String(decoding: Self.report().json, as: UTF8.self), is: text)
+    expect(WorkerReport(json: Array(text.utf8)), is: Self.report())
     // A report of another version: unknown fields are ignored, and missing fields get their defaults.
     let other = WorkerReport(json: Array(#"{"version":"9","colour":[1],"pools":[{"health":"dreaming"}]}"#.utf8))
-    #expect(other?.version == "9" && other?.pools.first?.health == "dreaming" && other?.pools.first?.isStuck == false)
-    #expect(WorkerReport(json: Array("[1]".utf8)) == nil && WorkerReport(json: []) == nil)
+    expect(other?.version == "9" && other?.pools.first?.health == "dreaming" && other?.pools.first?.isStuck == false)
+    expect(WorkerReport(json: Array("[1]".utf8)) == nil && WorkerReport(json: []) == nil)
     var long = WorkerReport()
     long.credentials = (0..<100).map { .init(apps: ["a\($0)"], stopped: String(repeating: "x", count: 1000)) }
-    #expect(long.json.count < 16_000)
-    #expect(WorkerReport(json: long.json)?.credentials.count == WorkerReport.most)
+    expect(long.json.count < 16_000)
+    expect(WorkerReport(json: long.json)?.credentials.count, is: WorkerReport.most)
   }
 
   private static func report() -> WorkerReport {
@@ -121,22 +122,22 @@ struct FleetTests {
     func keepHouse() async throws { _ = try await world.store.dueTasks("w") }
     try await world.command("LPUSH", world.keys.campaigns, "first", "second")
     // No maintenance leader has seen the job yet, and the job itself has no time.
-    #expect(try await intake() == FleetSnapshot.Backlog(count: 2))
+    expect(try await intake(), is: FleetSnapshot.Backlog(count: 2))
     let before = try await world.store.time() / 1000
     try await keepHouse()
     let since = try #require(try await intake().since)
-    #expect(since >= before)
+    expect(since >= before)
     try await keepHouse()
-    #expect(try await intake() == FleetSnapshot.Backlog(count: 2, since: since))
+    expect(try await intake(), is: FleetSnapshot.Backlog(count: 2, since: since))
     // The next job is another one, so the recorded time does not apply to it.
     try await world.command("RPOP", world.keys.campaigns)
-    #expect(try await intake() == FleetSnapshot.Backlog(count: 1))
+    expect(try await intake(), is: FleetSnapshot.Backlog(count: 1))
     try await keepHouse()
-    #expect(try await intake().since ?? 0 >= since)
+    expect(try await intake().since ?? 0 >= since)
     try await world.command("RPOP", world.keys.campaigns)
     try await keepHouse()
-    #expect(try await world.command("HEXISTS", world.keys.housekeeping, "nextJob").integer == 0)
-    #expect(try await intake() == FleetSnapshot.Backlog())
+    expect(try await world.command("HEXISTS", world.keys.housekeeping, "nextJob").integer, is: 0)
+    expect(try await intake(), is: FleetSnapshot.Backlog())
   }
 
   @Test(arguments: Backend.allCases)
@@ -148,7 +149,7 @@ struct FleetTests {
     let after = try await world.store.time() / 1000
     let fleet = try await world.store.fleet.snapshot(lease: TestStore.timeout)
     let since = try #require(fleet.queues.intake.since)
-    #expect((before - 1...after + 1000).contains(since) && fleet.queues.intake.count == 1)
+    expect((before - 1...after + 1000).contains(since) && fleet.queues.intake.count == 1)
   }
 
   // MARK: Bounds
@@ -168,11 +169,11 @@ struct FleetTests {
     }
     for reply in try await world.redis.execute(pipeline) { try reply.get() }
     let fleet = try await world.store.fleet.snapshot(lease: TestStore.timeout)
-    #expect(fleet.running.campaigns.count == FleetSnapshot.maximumCampaigns)
-    #expect(fleet.running.unseen == FleetSnapshot.maximumCampaigns + 1)
+    expect(fleet.running.campaigns.count, is: FleetSnapshot.maximumCampaigns)
+    expect(fleet.running.unseen, is: FleetSnapshot.maximumCampaigns + 1)
     // A campaign on a lane is always included.
-    #expect(fleet.running.campaigns.contains { $0.record.id == "real" } && fleet.queues.lanes[0].slices == 1)
-    #expect(
+    expect(fleet.running.campaigns.contains { $0.record.id == "real" } && fleet.queues.lanes[0].slices == 1)
+    expect(
       fleet.presence.workers.count == FleetSnapshot.maximumWorkers && fleet.presence.unseen == 7
         && fleet.presence.live == 0)
   }
@@ -187,15 +188,15 @@ struct FleetTests {
     }
     try await world.store.fleet.heartbeat(worker: "w", timeout: TestStore.timeout)
     let fleet = try await world.store.fleet.snapshot(lease: TestStore.timeout)
-    #expect(fleet.running.campaigns.map(\.record.id) == ["well"] && fleet.presence.live == 1)
-    #expect(fleet.problems.count >= 5 && fleet.problems.allSatisfy { $0.code == .damaged }, "\(fleet.problems)")
-    #expect(fleet.alarms().allSatisfy { $0.kind == .unreadable })
+    expect(fleet.running.campaigns.map(\.record.id) == ["well"] && fleet.presence.live == 1)
+    expect(fleet.problems.count >= 5 && fleet.problems.allSatisfy { $0.code == .damaged }, "\(fleet.problems)")
+    expect(fleet.alarms().allSatisfy { $0.kind == .unreadable })
   }
 
   @Test func storeOfAnotherVersionIsReported() async throws {
     let world = try await TestStore(on: .single)
     try await world.command("HSET", world.keys.store, "version", 1)
-    #expect(try await world.store.fleet.snapshot(lease: 1).problems.map(\.code) == [.mismatch])
+    expect(try await world.store.fleet.snapshot(lease: 1).problems.map(\.code), is: [.mismatch])
   }
 }
 
@@ -215,7 +216,7 @@ struct FleetAlarmTests {
 
   @Test func healthyFleetHasNoAlarms() {
     var fleet = Self.fleet()
-    #expect(fleet.alarms().isEmpty)
+    expect(fleet.alarms().isEmpty)
     // Nothing is wrong in these fields, or the wait is still short.
     fleet.queues.intake = .init(count: 3, since: Self.now - 59_000)
     fleet.queues.lanes[0].since = Self.now - 29_000
@@ -226,7 +227,7 @@ struct FleetAlarmTests {
       .init(endpoint: "e", open: 0, inFlight: 0, backlog: 0, failures: 0, health: .connecting)
     ]
     fleet.pendingEntries.quarantined = 5
-    #expect(fleet.alarms().isEmpty)
+    expect(fleet.alarms().isEmpty)
   }
 
   private static let causes: [(FleetAlarm.Kind, String, String, @Sendable (inout FleetSnapshot) -> Void)] = [
@@ -315,10 +316,10 @@ struct FleetAlarmTests {
     var fleet = Self.fleet()
     change(&fleet)
     let alarms = fleet.alarms()
-    #expect(alarms.count == 1)
+    expect(alarms.count, is: 1)
     let alarm = try #require(alarms.first)
-    #expect(alarm.kind == kind && alarm.subject == subject && !alarm.hint.isEmpty)
-    #expect(alarm.text.hasPrefix(text), "\(alarm.text)")
+    expect(alarm.kind == kind && alarm.subject == subject && !alarm.hint.isEmpty)
+    expect(alarm.text.hasPrefix(text), "\(alarm.text)")
   }
 
   @Test(arguments: Backend.allCases)
@@ -335,10 +336,10 @@ struct FleetAlarmTests {
     var limits = FleetLimits()
     limits.lanes = [:]
     let alarms = try await world.store.fleet.snapshot(lease: TestStore.timeout).alarms(limits)
-    #expect(alarms.map(\.kind) == [.campaignPaused, .campaignWaits])
-    #expect(alarms.map(\.subject) == ["itself", "stuck"])
-    #expect(alarms[0].text == "campaign itself has paused itself: wrong environment")
-    #expect(alarms[0].hint.hasSuffix("carillon campaign resume itself"))
+    expect(alarms.map(\.kind), is: [.campaignPaused, .campaignWaits])
+    expect(alarms.map(\.subject), is: ["itself", "stuck"])
+    expect(alarms[0].text, is: "campaign itself has paused itself: wrong environment")
+    expect(alarms[0].hint.hasSuffix("carillon campaign resume itself"))
   }
 
   /// Memory, eviction and other reported states, on a server with these settings.
@@ -349,13 +350,13 @@ struct FleetAlarmTests {
     func alarms() async throws -> [FleetAlarm] {
       try await world.store.fleet.snapshot(lease: TestStore.timeout).alarms()
     }
-    #expect(try await alarms().isEmpty)
+    expect(try await alarms().isEmpty)
     let used = try await world.store.limits.memory().used
     try await server.command("config", "set", "maxmemory", String(used * 100 / 88))
     try await server.command("config", "set", "maxmemory-policy", "allkeys-lru")
     let found = try await alarms()
-    #expect(found.map(\.kind) == [.memory, .redis])
-    #expect(found.last?.text.hasSuffix("evicts keys when memory is full: maxmemory-policy is allkeys-lru") == true)
+    expect(found.map(\.kind), is: [.memory, .redis])
+    expect(found.last?.text.hasSuffix("evicts keys when memory is full: maxmemory-policy is allkeys-lru"), is: true)
     await server.stop()
   }
 
@@ -364,6 +365,6 @@ struct FleetAlarmTests {
       (0, "0 s"), (59_999, "59 s"), (60_000, "1 min"), (3_599_000, "59 min"), (3_600_000, "1 h"),
       (172_799_000, "47 h"), (172_800_000, "2 days"), (-5, "0 s"),
     ]
-    for (span, text) in table { #expect(FleetSnapshot.age(span) == text) }
+    for (span, text) in table { expect(FleetSnapshot.age(span), is: text) }
   }
 }

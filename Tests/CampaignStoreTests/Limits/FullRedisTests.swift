@@ -3,6 +3,7 @@ import APNs
 import Foundation
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -36,13 +37,13 @@ struct FullRedisTests {
   }
 
   @Test func markIsNineTenthsOfTheLimit() {
-    #expect(MemoryUse(used: 1 << 30, limit: 0).problem == nil)
-    #expect(MemoryUse(used: 900 << 20, limit: 1000 << 20).problem == nil)
+    expect(MemoryUse(used: 1 << 30, limit: 0).problem == nil)
+    expect(MemoryUse(used: 900 << 20, limit: 1000 << 20).problem == nil)
     let problem = MemoryUse(used: 950 << 20, limit: 1000 << 20).problem
-    #expect(problem?.code == .full)
-    #expect(problem?.message == "Redis uses 950 of its 1000 MiB (95 %): above 90 % no new campaign starts")
+    expect(problem?.code, is: .full)
+    expect(problem?.message, is: "Redis uses 950 of its 1000 MiB (95 %): above 90 % no new campaign starts")
     let info = RedisServerInfo(parsing: "used_memory:100\r\nmem_not_counted_for_evict:30\r\nmaxmemory:77\r\n")
-    #expect(MemoryUse(info) == MemoryUse(used: 70, limit: 77))
+    expect(MemoryUse(info), is: MemoryUse(used: 70, limit: 77))
   }
 
   @Test func jobIsRefusedBeforeMemoryRunsOut() async throws {
@@ -53,9 +54,9 @@ struct FullRedisTests {
     let error = await #expect(throws: StoreError.self) {
       try await world.store.queue.submit(world.job, as: world.campaign)
     }
-    #expect(error?.code == .full)
+    expect(error?.code, is: .full)
     try await world.limit(0)
-    #expect(try await world.store.queue.submit(world.job, as: world.campaign) == .new)
+    expect(try await world.store.queue.submit(world.job, as: world.campaign), is: .new)
     await world.end()
   }
 
@@ -67,20 +68,20 @@ struct FullRedisTests {
     try await world.store.registry.register(registrations)
     let estimate = try await world.store.limits.estimate(of: world.campaign)
     // Each user has two devices, and the estimate reads every partition.
-    #expect(estimate.targets == 4000)
-    #expect(estimate.bytes > 4000 * 80)
+    expect(estimate.targets, is: 4000)
+    expect(estimate.bytes > 4000 * 80)
     let used = try #require(try await world.client.serverInfo(section: "memory").usedMemory)
     func submit(room: Int) async throws {
       try await world.limit((used + room) * 100 / 90)
       _ = try await world.store.queue.submit(world.job, as: world.campaign)
     }
     let error = await #expect(throws: StoreError.self) { try await submit(room: estimate.bytes / 2) }
-    #expect(error?.code == .full)
-    #expect(error?.message.hasPrefix("memory: the campaign needs about ") == true, "\(error?.message ?? "")")
+    expect(error?.code, is: .full)
+    expect(error?.message.hasPrefix("memory: the campaign needs about "), is: true, "\(error?.message ?? "")")
     // The job was refused only because of its size.
     let small = TestStore.job("b", audience: #"{"users":["u1"]}"#)
-    #expect(
-      try await world.store.queue.submit(small, as: CampaignJob.parse(small, .any([APNsService()]))) == .new)
+    expect(
+      try await world.store.queue.submit(small, as: CampaignJob.parse(small, .any([APNsService()]))), is: .new)
     try await submit(room: 10 * estimate.bytes)
     await world.end()
   }
@@ -93,7 +94,7 @@ struct FullRedisTests {
     let job = TestStore.job("c", audience: #"{"segment":"\#(expression)"}"#)
     let estimate = try await world.store.limits.estimate(of: CampaignJob.parse(job, .any([APNsService()])))
     // The estimate read 64 of 200 partitions.
-    #expect((expected * 6 / 10...expected * 15 / 10).contains(estimate.targets), "\(estimate)")
+    expect((expected * 6 / 10...expected * 15 / 10).contains(estimate.targets), "\(estimate)")
   }
 
   @Test func essentialCallsWorkInAFullRedis() async throws {
@@ -103,24 +104,24 @@ struct FullRedisTests {
     for id in ["now", "later"] {
       let more = id == "later" ? #","sendAt":"2020-01-01T00:00:00Z""# : ""
       let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
-      #expect(
-        try await store.queue.activate(CampaignJob.parse(job, .any([APNsService()])), job: job, worker: "w") == .new)
+      expect(
+        try await store.queue.activate(CampaignJob.parse(job, .any([APNsService()])), job: job, worker: "w"), is: .new)
     }
     _ = try await client.command("HSET", store.keys.campaign("later"), "state", "scheduled").get()
     _ = try await client.command("LPUSH", store.keys.intake(worker: "dead"), world.job).get()
     try await world.limit(100_000)
     // The fault has fired.
-    #expect(try await client.command("SET", "x", "y").error?.code == .outOfMemory)
+    expect(try await client.command("SET", "x", "y").error?.code, is: .outOfMemory)
 
-    #expect(try await store.queue.promote(["later"]) == ["later"])
-    #expect(try await store.fleet.heartbeat(worker: "w", timeout: 1000).now > 0)
-    #expect(try await store.campaigns.control("now", .pause) == .paused)
-    #expect(try await store.campaigns.syncControl(["now"], worker: "w", applied: 1).states == [.paused])
-    #expect(try await store.campaigns.workersLagging(behind: 1, timeout: TestStore.timeout) == [])
-    #expect(try await store.campaigns.control("now", .cancel) == .cancelled)
+    expect(try await store.queue.promote(["later"]), is: ["later"])
+    expect(try await store.fleet.heartbeat(worker: "w", timeout: 1000).now > 0)
+    expect(try await store.campaigns.control("now", .pause), is: .paused)
+    expect(try await store.campaigns.syncControl(["now"], worker: "w", applied: 1).states, is: [.paused])
+    expect(try await store.campaigns.workersLagging(behind: 1, timeout: TestStore.timeout), is: [])
+    expect(try await store.campaigns.control("now", .cancel), is: .cancelled)
     try await store.queue.deadLetter(Array("broken".utf8), reason: "r", hint: "", worker: "w")
     try await store.fleet.removeWorker("dead")
-    #expect(try await client.command("LLEN", store.keys.campaigns).get().integer == 1)
+    expect(try await client.command("LLEN", store.keys.campaigns).get().integer, is: 1)
     await world.end()
   }
 
@@ -136,9 +137,9 @@ struct FullRedisTests {
     let error = await #expect(throws: StoreError.self) {
       try await world.store.queue.submit(world.job, as: world.campaign)
     }
-    #expect(error?.code == .readOnly)
-    #expect(error?.message == "Redis can't save its data and refuses writes")
-    #expect(error?.hint.contains("disk") == true)
+    expect(error?.code, is: .readOnly)
+    expect(error?.message, is: "Redis can't save its data and refuses writes")
+    expect(error?.hint.contains("disk"), is: true)
     // The server can't shut down cleanly, because it has unsaved writes.
     await world.server.kill(SIGKILL)
     await world.client.close()
@@ -150,8 +151,8 @@ struct FullRedisTests {
     let error = await #expect(throws: StoreError.self) {
       try await world.store.queue.submit(world.job, as: world.campaign)
     }
-    #expect(error?.code == .readOnly)
-    #expect(error?.hint.contains("redis.url") == true)
+    expect(error?.code, is: .readOnly)
+    expect(error?.hint.contains("redis.url"), is: true)
     await world.end()
   }
 
@@ -173,8 +174,8 @@ struct FullRedisTests {
   ])
   func serverErrorsAreReportedWithAHint(line: String, says: String) {
     let error = StoreError(RedisServerError(line: line))
-    #expect(error.code == .readOnly)
-    #expect(error.message.contains(says), "\(error)")
-    #expect(!error.hint.isEmpty)
+    expect(error.code, is: .readOnly)
+    expect(error.message.contains(says), "\(error)")
+    expect(!error.hint.isEmpty)
   }
 }

@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import PushCore
 import Redis
+import TestKit
 import Testing
 
 /// Trial sends of a campaign while its guard is undecided.
@@ -17,9 +18,9 @@ import Testing
   @Test(arguments: Backend.allCases)
   func fleetLeasesTwiceTheMinimum(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
-    #expect(try await ask(world, wanted: 150).leased == 150)
-    #expect(try await ask(world, wanted: 150).leased == 50)
-    #expect(try await ask(world, wanted: 150) == GuardTrialAnswer(counts: GuardCounts(), leased: 0, inFlight: 200))
+    expect(try await ask(world, wanted: 150).leased, is: 150)
+    expect(try await ask(world, wanted: 150).leased, is: 50)
+    expect(try await ask(world, wanted: 150), is: GuardTrialAnswer(counts: GuardCounts(), leased: 0, inFlight: 200))
   }
 
   @Test(arguments: Backend.allCases)
@@ -28,10 +29,10 @@ import Testing
     _ = try await ask(world, wanted: 200)
     _ = try await ask(world, wanted: 0, news: GuardCounts(answers: 30, suspects: 20, gone: 5))
     let answer = try await ask(world, wanted: 500, news: GuardCounts(answers: 10, gone: 10), returned: 7)
-    #expect(answer.counts == GuardCounts(answers: 40, suspects: 20, gone: 15))
+    expect(answer.counts, is: GuardCounts(answers: 40, suspects: 20, gone: 15))
     // Answered sends are not leased again. At most twice the minimum may be sent.
-    #expect(answer.leased == 7)
-    #expect(answer.inFlight == 160)
+    expect(answer.leased, is: 7)
+    expect(answer.inFlight, is: 160)
   }
 
   /// Redis lost the call that leased sends, but receives the answers.
@@ -39,14 +40,14 @@ import Testing
   func answersCountAsLeasedIfRedisLostTheLease(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     _ = try await ask(world, wanted: 0, news: GuardCounts(answers: 60), returned: 20)
-    #expect(try await ask(world, wanted: 500).leased == 140)
+    expect(try await ask(world, wanted: 500).leased, is: 140)
   }
 
   @Test(arguments: Backend.allCases)
   func nothingIsLeasedAfterEnoughAnswers(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     _ = try await ask(world, wanted: 120)
-    #expect(try await ask(world, wanted: 50, news: GuardCounts(answers: 100)).leased == 0)
+    expect(try await ask(world, wanted: 50, news: GuardCounts(answers: 100)).leased, is: 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -54,12 +55,12 @@ import Testing
     let world = try await TestStore(on: backend, partitions: 1)
     _ = try await ask(world, wanted: 200)
     _ = try await ask(world, wanted: 0, news: GuardCounts(answers: 10))
-    #expect(try await ask(world, wanted: 50).leased == 0)
+    expect(try await ask(world, wanted: 50).leased, is: 0)
     // The lease is in the past. A worker that requests nothing keeps waiting, because another may take over the dead
     // worker's sends.
-    #expect(try await ask(world, wanted: 0, lease: -1).inFlight == 190)
-    #expect(try await ask(world, wanted: 50, lease: -1).leased == 50)
-    #expect(try await ask(world, wanted: 500).leased == 140)
+    expect(try await ask(world, wanted: 0, lease: -1).inFlight, is: 190)
+    expect(try await ask(world, wanted: 50, lease: -1).leased, is: 50)
+    expect(try await ask(world, wanted: 500).leased, is: 140)
   }
 
   @Test(arguments: Backend.allCases)
@@ -68,11 +69,11 @@ import Testing
     _ = try await ask(world, wanted: 200)
     _ = try await ask(world, wanted: 0, news: GuardCounts(answers: 90))
     try await world.store.campaigns.control("a", .pause)
-    #expect(try await ask(world, wanted: 1).leased == 0)
+    expect(try await ask(world, wanted: 1).leased, is: 0)
     try await world.store.campaigns.control("a", .resume)
-    #expect(
-      try await ask(world, wanted: 200, round: 1) == GuardTrialAnswer(counts: GuardCounts(), leased: 200, inFlight: 200)
-    )
+    expect(
+      try await ask(world, wanted: 200, round: 1),
+      is: GuardTrialAnswer(counts: GuardCounts(), leased: 200, inFlight: 200))
   }
 
   @Test(arguments: Backend.allCases)
@@ -83,20 +84,21 @@ import Testing
       try await world.store.limits.guardTrial(
         id, app: app, minimum: 100, lease: 6000, wanted: 0, news: news, returned: 0, round: 0)?.app
     }
-    #expect(try await report("a", GuardCounts(answers: 60, suspects: 6)) == GuardCounts(answers: 60, suspects: 6))
-    #expect(
-      try await report("b", GuardCounts(answers: 40, gone: 4)) == GuardCounts(answers: 100, suspects: 6, gone: 4))
-    #expect(try await report("b", GuardCounts(), app: "other") == GuardCounts())
-    #expect(
-      try await report("b", GuardCounts(answers: 101, suspects: 9)) == GuardCounts(answers: 100, suspects: 7, gone: 2))
+    expect(try await report("a", GuardCounts(answers: 60, suspects: 6)), is: GuardCounts(answers: 60, suspects: 6))
+    expect(
+      try await report("b", GuardCounts(answers: 40, gone: 4)), is: GuardCounts(answers: 100, suspects: 6, gone: 4))
+    expect(try await report("b", GuardCounts(), app: "other"), is: GuardCounts())
+    expect(
+      try await report("b", GuardCounts(answers: 101, suspects: 9)), is: GuardCounts(answers: 100, suspects: 7, gone: 2)
+    )
     try await world.store.campaigns.control("b", .cancel)
     // A campaign that has ended leaves no trial key behind.
     _ = try await world.command("DEL", world.keys.guardTrial("b"))
-    #expect(try await report("b", GuardCounts(answers: 1)) == GuardCounts(answers: 101, suspects: 7, gone: 2))
-    #expect(try await world.command("EXISTS", world.keys.guardTrial("b")).integer == 0)
+    expect(try await report("b", GuardCounts(answers: 1)), is: GuardCounts(answers: 101, suspects: 7, gone: 2))
+    expect(try await world.command("EXISTS", world.keys.guardTrial("b")).integer, is: 0)
     try await world.store.campaigns.control("a", .pause)
     try await world.store.campaigns.control("a", .resume)
-    #expect(try await report("b", GuardCounts()) == GuardCounts())
+    expect(try await report("b", GuardCounts()), is: GuardCounts())
   }
 
   @Test(arguments: Backend.allCases)
@@ -108,8 +110,8 @@ import Testing
     let late = try await world.store.limits.guardTrial(
       "a", app: "news", minimum: 100, lease: 6000, wanted: 1, news: GuardCounts(answers: 99, suspects: 99), returned: 0,
       round: 0)
-    #expect(late == nil)
-    #expect(try await ask(world, wanted: 0, round: 1).counts == GuardCounts())
+    expect(late, is: nil)
+    expect(try await ask(world, wanted: 0, round: 1).counts, is: GuardCounts())
   }
 
   // MARK: After the trial
@@ -121,14 +123,14 @@ import Testing
   @Test(arguments: Backend.allCases)
   func answersOfTheFleetAddUpAndOlderOnesWeighLess(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
-    #expect(try await watch(world, GuardCounts(answers: 150, suspects: 3)) == GuardCounts(answers: 150, suspects: 3))
+    expect(try await watch(world, GuardCounts(answers: 150, suspects: 3)), is: GuardCounts(answers: 150, suspects: 3))
     let sum = GuardCounts(answers: 200, suspects: 4, gone: 10)
-    #expect(try await watch(world, GuardCounts(answers: 50, suspects: 1, gone: 10)) == sum)
+    expect(try await watch(world, GuardCounts(answers: 50, suspects: 1, gone: 10)), is: sum)
     // The sum is at most twice the minimum. Older counts are halved until the new answers fit.
     let next = GuardCounts(answers: 101, suspects: 3, gone: 5)
-    #expect(try await watch(world, GuardCounts(answers: 1, suspects: 1)) == next)
+    expect(try await watch(world, GuardCounts(answers: 1, suspects: 1)), is: next)
     let last = GuardCounts(answers: 192, suspects: 10)
-    #expect(try await watch(world, GuardCounts(answers: 180, suspects: 10)) == last)
+    expect(try await watch(world, GuardCounts(answers: 180, suspects: 10)), is: last)
   }
 
   @Test(arguments: Backend.allCases)
@@ -137,9 +139,9 @@ import Testing
     _ = try await watch(world, GuardCounts(answers: 50, suspects: 50))
     _ = try await world.store.campaigns.control("a", .pause, reason: "r")
     _ = try await world.store.campaigns.control("a", .resume)
-    #expect(try await watch(world, GuardCounts(answers: 1, suspects: 1)) == nil)
+    expect(try await watch(world, GuardCounts(answers: 1, suspects: 1)), is: nil)
     let one = GuardCounts(answers: 1, suspects: 1)
-    #expect(try await watch(world, one, round: 1) == one)
+    expect(try await watch(world, one, round: 1), is: one)
   }
 
   /// A worker may report its last answers after the campaign has ended and its keys were removed.
@@ -148,8 +150,8 @@ import Testing
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
     try await world.store.campaigns.control("a", .cancel)
     let one = GuardCounts(answers: 1, suspects: 1)
-    #expect(try await watch(world, one) == one)
-    #expect(try await world.command("EXISTS", world.keys.guardWatch("a")).integer == 0)
+    expect(try await watch(world, one), is: one)
+    expect(try await world.command("EXISTS", world.keys.guardWatch("a")).integer, is: 0)
   }
 
   /// A worker isolates the damaged sum, and the next call begins a new one.
@@ -167,14 +169,14 @@ import Testing
       let error = await #expect(throws: StoreError.self) {
         try await store.limits.guardWatch("a", minimum: 100, news: one, round: 0)
       }
-      #expect(error?.damage == .list(key: key) && error?.message.contains(key) == true, "\(error as Any)")
-      #expect(try await store.limits.guardWatch("a", minimum: 100, news: one, round: 0) == one)
+      expect(error?.damage == .list(key: key) && error?.message.contains(key) == true, "\(error as Any)")
+      expect(try await store.limits.guardWatch("a", minimum: 100, news: one, round: 0), is: one)
       _ = try await world.command("DEL", key)
     }
     _ = try await world.command("SET", world.keys.declines("a"), value)
     await #expect(throws: StoreError.self) {
       try await store.campaigns.decline("a", worker: "w", round: 0, timeout: 1000)
     }
-    #expect(try await store.campaigns.decline("a", worker: "w", round: 0, timeout: 1000) == .unanimous)
+    expect(try await store.campaigns.decline("a", worker: "w", round: 0, timeout: 1000), is: .unanimous)
   }
 }

@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import Testing
 
 /// The dead list. A job that can't be run is kept with its reason until an operator retries or drops it.
@@ -27,16 +28,16 @@ struct DeadListTests {
   @Test(arguments: Backend.allCases)
   func everyEntryIsListedOnceNewestFirst(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    #expect(try await all(world).isEmpty)
+    expect(try await all(world).isEmpty)
     for number in 0..<120 {
       _ = try await world.store.queue.deadLetter([UInt8]("j\(number)".utf8), reason: "r", hint: "", worker: "w")
     }
     let jobs = try await all(world)
-    #expect(jobs.map { String(decoding: $0.job, as: UTF8.self) } == (0..<120).reversed().map { "j\($0)" })
-    #expect(jobs[0].id == nil && jobs[0].isCut == false)
+    expect(jobs.map { String(decoding: $0.job, as: UTF8.self) }, is: (0..<120).reversed().map { "j\($0)" })
+    expect(jobs[0].id == nil && jobs[0].isCut == false)
     let now = try await world.store.time() / 1000
-    #expect((now - 60_000...now).contains(jobs[0].at))
-    #expect(try await world.store.queue.deadJob(jobs[7].key).job == jobs[7].job)
+    expect((now - 60_000...now).contains(jobs[0].at))
+    expect(try await world.store.queue.deadJob(jobs[7].key).job, is: jobs[7].job)
   }
 
   @Test(arguments: Backend.allCases)
@@ -46,23 +47,23 @@ struct DeadListTests {
     let job = TestStore.job("long", audience: "{\"users\":[\(users)]}")
     try await world.store.queue.deadLetter(job, reason: "r", hint: "", worker: "w")
     let dead = try #require(try await all(world).first)
-    #expect(dead.isCut && dead.size == job.count && dead.job == Array(job.prefix(65_536)))
+    expect(dead.isCut && dead.size == job.count && dead.job == Array(job.prefix(65_536)))
     // The job is found by its id, although the stored part is too short to read the id from it.
-    #expect(try await world.store.queue.deadJob(of: "long")?.key == dead.key)
+    expect(try await world.store.queue.deadJob(of: "long")?.key, is: dead.key)
   }
 
   @Test(arguments: Backend.allCases)
   func retriedJobIsInTheQueueAndNoLongerDead(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let (job, campaign, dead) = try await deadLetter("a", world)
-    #expect(try await world.store.queue.submit(job, as: campaign, from: dead.key) == .new)
-    #expect(try await queue(world) == [job])
-    #expect(try await all(world).isEmpty)
+    expect(try await world.store.queue.submit(job, as: campaign, from: dead.key), is: .new)
+    expect(try await queue(world), is: [job])
+    expect(try await all(world).isEmpty)
     let error = await #expect(throws: StoreError.self) {
       try await world.store.queue.submit(job, as: campaign, from: dead.key)
     }
-    #expect(error?.code == .notFound)
-    #expect(try await queue(world) == [job])
+    expect(error?.code, is: .notFound)
+    expect(try await queue(world), is: [job])
   }
 
   @Test(arguments: Backend.allCases)
@@ -70,19 +71,19 @@ struct DeadListTests {
     let world = try await TestStore(on: backend)
     let (job, campaign, dead) = try await deadLetter("a", world)
     try await world.activate("a", audience: #"{"users":["other"]}"#)
-    #expect(try await world.store.queue.submit(job, as: campaign, from: dead.key) == .conflict)
-    #expect(try await all(world).map(\.key) == [dead.key])
-    #expect(try await queue(world).isEmpty)
+    expect(try await world.store.queue.submit(job, as: campaign, from: dead.key), is: .conflict)
+    expect(try await all(world).map(\.key), is: [dead.key])
+    expect(try await queue(world).isEmpty)
   }
 
   @Test(arguments: Backend.allCases)
   func retryOfAJobThatWasSubmittedAgainChangesNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let (job, campaign, dead) = try await deadLetter("a", world)
-    #expect(try await world.store.queue.submit(job, as: campaign) == .new)
-    #expect(try await world.store.queue.submit(job, as: campaign, from: dead.key) == .duplicate)
-    #expect(try await queue(world) == [job])
-    #expect(try await all(world).isEmpty)
+    expect(try await world.store.queue.submit(job, as: campaign), is: .new)
+    expect(try await world.store.queue.submit(job, as: campaign, from: dead.key), is: .duplicate)
+    expect(try await queue(world), is: [job])
+    expect(try await all(world).isEmpty)
   }
 
   @Test(arguments: Backend.allCases)
@@ -95,8 +96,8 @@ struct DeadListTests {
       }
       return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
     }
-    #expect(new == 1)
-    #expect(try await queue(world) == [job])
+    expect(new, is: 1)
+    expect(try await queue(world), is: [job])
   }
 
   @Test(arguments: Backend.allCases)
@@ -105,7 +106,7 @@ struct DeadListTests {
     let first = try await deadLetter("a", world).dead
     let second = try await deadLetter("b", world).dead
     try await world.store.queue.dropDeadJob(first.key)
-    #expect(try await all(world).map(\.key) == [second.key])
+    expect(try await all(world).map(\.key), is: [second.key])
     await #expect(throws: StoreError.self) { try await world.store.queue.dropDeadJob(first.key) }
   }
 
@@ -113,8 +114,8 @@ struct DeadListTests {
   func unknownKeyIsAnErrorWhateverItLooksLike(key: String) async throws {
     let world = try await TestStore(on: .single)
     let error = await #expect(throws: StoreError.self) { try await world.store.queue.deadJob(key) }
-    #expect(error?.code == .notFound)
-    #expect(error?.hint.contains("carillon dead list") == true)
+    expect(error?.code, is: .notFound)
+    expect(error?.hint.contains("carillon dead list"), is: true)
     await #expect(throws: StoreError.self) { try await world.store.queue.dropDeadJob(key) }
   }
 }

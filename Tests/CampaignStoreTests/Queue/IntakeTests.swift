@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -11,14 +12,14 @@ struct IntakeTests {
   func sameJobAgainChangesNothing(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
-    #expect(try await world.store.queue.submit(job, as: campaign) == .new)
-    #expect(try await world.store.queue.submit(job, as: campaign) == .duplicate)
-    #expect(try await world.command("LRANGE", world.keys.campaigns, 0, -1).map(\.string) == [text(job)])
-    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
+    expect(try await world.store.queue.submit(job, as: campaign), is: .new)
+    expect(try await world.store.queue.submit(job, as: campaign), is: .duplicate)
+    expect(try await world.command("LRANGE", world.keys.campaigns, 0, -1).map(\.string), is: [text(job)])
+    expect(try await world.store.queue.activate(campaign, job: job, worker: "w"), is: .new)
     try await world.command("DEL", world.keys.campaigns)
     let spaced = Array(String(decoding: job, as: UTF8.self).replacing(",", with: " ,\n").utf8)
-    #expect(try await world.store.queue.submit(spaced, as: campaign) == .duplicate)
-    #expect(try await world.command("EXISTS", world.keys.campaigns).integer == 0)
+    expect(try await world.store.queue.submit(spaced, as: campaign), is: .duplicate)
+    expect(try await world.command("EXISTS", world.keys.campaigns).integer, is: 0)
   }
 
   /// The same job in other spellings: white space, order, escapes, numbers, and omitted fields.
@@ -32,33 +33,33 @@ struct IntakeTests {
         .utf8)
     let other = Array(String(decoding: job, as: UTF8.self).replacing("[10,2]", with: "[2,10]").utf8)
     let (campaign, again) = (try Self.campaign(job), try Self.campaign(same))
-    #expect(try await world.store.queue.submit(job, as: campaign) == .new)
-    #expect(try await world.store.queue.submit(same, as: again) == .duplicate)
-    #expect(try await world.store.queue.submit(other, as: Self.campaign(other)) == .conflict)
-    #expect(try await world.store.queue.activate(again, job: same, worker: "w") == .new)
-    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .duplicate)
-    #expect(try await world.store.queue.submit(job, as: campaign) == .duplicate)
-    #expect(try await world.store.queue.activate(Self.campaign(other), job: other, worker: "w") == .conflict)
+    expect(try await world.store.queue.submit(job, as: campaign), is: .new)
+    expect(try await world.store.queue.submit(same, as: again), is: .duplicate)
+    expect(try await world.store.queue.submit(other, as: Self.campaign(other)), is: .conflict)
+    expect(try await world.store.queue.activate(again, job: same, worker: "w"), is: .new)
+    expect(try await world.store.queue.activate(campaign, job: job, worker: "w"), is: .duplicate)
+    expect(try await world.store.queue.submit(job, as: campaign), is: .duplicate)
+    expect(try await world.store.queue.activate(Self.campaign(other), job: other, worker: "w"), is: .conflict)
     // A job on the dead list frees its id, whichever spelling of the job reserved it.
     try await world.command("DEL", world.keys.campaign("a"), world.keys.job("a"))
-    #expect(try await world.store.queue.submit(job, as: campaign) == .new)
+    expect(try await world.store.queue.submit(job, as: campaign), is: .new)
     try await world.store.queue.deadLetter(same, reason: "r", hint: "", worker: "w")
-    #expect(try await world.store.queue.submit(other, as: Self.campaign(other)) == .new)
+    expect(try await world.store.queue.submit(other, as: Self.campaign(other)), is: .new)
   }
 
   @Test(arguments: Backend.allCases)
   func jobThatGotLostBeforeItsIntakeIsPushedAgain(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
-    #expect(try await world.store.queue.submit(job, as: campaign) == .new)
+    expect(try await world.store.queue.submit(job, as: campaign), is: .new)
     try await world.command("DEL", world.keys.campaigns)
-    #expect(try await world.store.queue.submit(job, as: campaign) == .duplicate)
-    #expect(try await world.command("LRANGE", world.keys.campaigns, 0, -1).map(\.string) == [text(job)])
+    expect(try await world.store.queue.submit(job, as: campaign), is: .duplicate)
+    expect(try await world.command("LRANGE", world.keys.campaigns, 0, -1).map(\.string), is: [text(job)])
     // A submission that fails does not leave a reserved id behind either.
     try await world.command("DEL", world.keys.campaigns, world.keys.job("a"))
     try await world.command("SET", world.keys.campaigns, "not a list")
     await #expect(throws: StoreError.self) { try await world.store.queue.submit(job, as: campaign) }
-    #expect(try await world.command("EXISTS", world.keys.job("a")).integer == 0)
+    expect(try await world.command("EXISTS", world.keys.job("a")).integer, is: 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -66,26 +67,26 @@ struct IntakeTests {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
     let (other, otherCampaign) = try Self.job("a", #","urgency":"normal""#)
-    #expect(try await world.store.queue.submit(job, as: campaign) == .new)
-    #expect(try await world.store.queue.submit(other, as: otherCampaign) == .conflict)
+    expect(try await world.store.queue.submit(job, as: campaign), is: .new)
+    expect(try await world.store.queue.submit(other, as: otherCampaign), is: .conflict)
     // A job that bypasses `submit` is found at its intake, before and after the activation of the first job.
-    #expect(try await world.store.queue.activate(otherCampaign, job: other, worker: "w") == .conflict)
-    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
-    #expect(try await world.store.queue.activate(otherCampaign, job: other, worker: "w") == .conflict)
-    #expect(try await world.store.queue.submit(other, as: otherCampaign) == .conflict)
+    expect(try await world.store.queue.activate(otherCampaign, job: other, worker: "w"), is: .conflict)
+    expect(try await world.store.queue.activate(campaign, job: job, worker: "w"), is: .new)
+    expect(try await world.store.queue.activate(otherCampaign, job: other, worker: "w"), is: .conflict)
+    expect(try await world.store.queue.submit(other, as: otherCampaign), is: .conflict)
   }
 
   @Test(arguments: Backend.allCases)
   func idIsRememberedFor90DaysEvenWhenTheCampaignHasGone(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
-    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
+    expect(try await world.store.queue.activate(campaign, job: job, worker: "w"), is: .new)
     try await world.command("DEL", world.keys.campaign("a"))
     let days = try #require(try await world.command("TTL", world.keys.job("a")).integer) / 86400
-    #expect((89...90).contains(days))
-    #expect(try await world.store.queue.submit(job, as: campaign) == .duplicate)
-    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .duplicate)
-    #expect(try await world.store.campaigns.find("a") == nil)
+    expect((89...90).contains(days))
+    expect(try await world.store.queue.submit(job, as: campaign), is: .duplicate)
+    expect(try await world.store.queue.activate(campaign, job: job, worker: "w"), is: .duplicate)
+    expect(try await world.store.campaigns.find("a") == nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -101,11 +102,11 @@ struct IntakeTests {
       $0.append(forms.written)
       $0.append("")
     }
-    #expect(try await world.store.run(pipeline)[0][0].string == "new")
+    expect(try await world.store.run(pipeline)[0][0].string, is: "new")
     try await world.store.fleet.removeWorker("dead")
     let taken = try #require(try await take(world, worker: "w"))
-    #expect(try await world.store.queue.activate(campaign, job: taken, worker: "w") == .new)
-    #expect(try await world.store.queue.unfinishedJob(worker: "w") == nil)
+    expect(try await world.store.queue.activate(campaign, job: taken, worker: "w"), is: .new)
+    expect(try await world.store.queue.unfinishedJob(worker: "w"), is: nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -113,13 +114,13 @@ struct IntakeTests {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
     try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
-    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .new)
+    expect(try await world.store.queue.activate(campaign, job: job, worker: "w"), is: .new)
     // The reply was lost, and the job came a second time.
     try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
-    #expect(try await world.store.queue.activate(campaign, job: job, worker: "w") == .duplicate)
-    #expect(try await world.store.queue.unfinishedJob(worker: "w") == nil)
-    #expect(try await world.command("LLEN", world.keys.open("a")).integer == world.keys.partitions)
-    #expect(try await world.command("LRANGE", world.keys.lane("normal"), 0, -1).map(\.string) == ["a"])
+    expect(try await world.store.queue.activate(campaign, job: job, worker: "w"), is: .duplicate)
+    expect(try await world.store.queue.unfinishedJob(worker: "w"), is: nil)
+    expect(try await world.command("LLEN", world.keys.open("a")).integer, is: world.keys.partitions)
+    expect(try await world.command("LRANGE", world.keys.lane("normal"), 0, -1).map(\.string), is: ["a"])
   }
 
   @Test(arguments: Backend.allCases)
@@ -127,24 +128,24 @@ struct IntakeTests {
     let world = try await TestStore(on: backend)
     for id in ["a", "b"] {
       let (job, campaign) = try Self.job(id)
-      #expect(try await world.store.queue.submit(job, as: campaign) == .new)
+      expect(try await world.store.queue.submit(job, as: campaign), is: .new)
     }
     let first = try await take(world, worker: "w")
-    #expect(first == (try Self.job("a").bytes))
-    #expect(try await world.command("ZSCORE", world.keys.workers, "w").isNull == false)
-    #expect(try await take(world, worker: "w") == Self.job("b").bytes)
+    expect(first, is: try Self.job("a").bytes)
+    expect(try await world.command("ZSCORE", world.keys.workers, "w").isNull, is: false)
+    expect(try await take(world, worker: "w"), is: try Self.job("b").bytes)
     // The older job comes first if the worker has to take both up again.
-    #expect(try await world.store.queue.unfinishedJob(worker: "w") == first)
+    expect(try await world.store.queue.unfinishedJob(worker: "w"), is: first)
   }
 
   @Test(arguments: Backend.allCases)
   func nothingToTakeInIsNoJob(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let blocked = try await backend.connect()
-    #expect(
+    expect(
       try await CampaignStore(redis: blocked, keys: world.keys, services: TestStore.services).queue.awaitJob(
         worker: "w", seconds: 1, now: 1
-      ) == nil)
+      ), is: nil)
     await blocked.close()
   }
 
@@ -154,11 +155,11 @@ struct IntakeTests {
     let job = Array("{broken".utf8)
     try await world.command("LPUSH", world.keys.intake(worker: "w"), job)
     try await world.store.queue.deadLetter(job, reason: "not valid JSON", hint: "repair it", worker: "w")
-    #expect(try await world.store.queue.unfinishedJob(worker: "w") == nil)
+    expect(try await world.store.queue.unfinishedJob(worker: "w"), is: nil)
     let entries = try await world.command("XRANGE", world.keys.dead, "-", "+")
-    #expect(entries.count == 1)
+    expect(entries.count, is: 1)
     let fields = entries[0][1].map { $0.string ?? "" }
-    #expect(fields == ["reason", "not valid JSON", "hint", "repair it", "id", "", "size", "7", "job", "{broken"])
+    expect(fields, is: ["reason", "not valid JSON", "hint", "repair it", "id", "", "size", "7", "job", "{broken"])
   }
 
   @Test(arguments: Backend.allCases)
@@ -166,31 +167,31 @@ struct IntakeTests {
     let world = try await TestStore(on: backend)
     let (job, campaign) = try Self.job("a")
     let (repaired, repairedCampaign) = try Self.job("a", #","urgency":"normal""#)
-    #expect(try await world.store.queue.submit(job, as: campaign) == .new)
+    expect(try await world.store.queue.submit(job, as: campaign), is: .new)
     try await world.store.queue.deadLetter(job, reason: "no app news", hint: "", worker: "w")
-    #expect(try await world.store.queue.submit(repaired, as: repairedCampaign) == .new)
+    expect(try await world.store.queue.submit(repaired, as: repairedCampaign), is: .new)
     // A job that is moved to the dead list because of a conflict does not free the id of the other job.
     try await world.store.queue.deadLetter(job, reason: "conflict", hint: "", worker: "w")
-    #expect(try await world.store.queue.submit(repaired, as: repairedCampaign) == .duplicate)
-    #expect(try await world.store.queue.activate(repairedCampaign, job: repaired, worker: "w") == .new)
+    expect(try await world.store.queue.submit(repaired, as: repairedCampaign), is: .duplicate)
+    expect(try await world.store.queue.activate(repairedCampaign, job: repaired, worker: "w"), is: .new)
     try await world.store.queue.deadLetter(repaired, reason: "by mistake", hint: "", worker: "w")
-    #expect(try await world.store.queue.submit(repaired, as: repairedCampaign) == .duplicate)
+    expect(try await world.store.queue.submit(repaired, as: repairedCampaign), is: .duplicate)
   }
 
   @Test(arguments: Backend.allCases)
   func deadJobOfAnIDIsFoundAmongTheNewest(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
-    #expect(try await world.store.queue.deadJob(of: "a") == nil)
-    #expect(try await world.store.queue.memory(of: "a") == nil)
+    expect(try await world.store.queue.deadJob(of: "a") == nil)
+    expect(try await world.store.queue.memory(of: "a"), is: nil)
     let (job, campaign) = try Self.job("a")
-    #expect(try await world.store.queue.submit(job, as: campaign) == .new)
-    #expect(try await world.store.queue.memory(of: "a") == .submitted)
+    expect(try await world.store.queue.submit(job, as: campaign), is: .new)
+    expect(try await world.store.queue.memory(of: "a"), is: .submitted)
     try await world.store.queue.deadLetter(job, reason: "first", hint: "", worker: "w")
     try await world.store.queue.deadLetter(job, reason: "second", hint: "do this", worker: "w")
     try await world.store.queue.deadLetter(Array("no JSON".utf8), reason: "third", hint: "", worker: "w")
     let dead = try await world.store.queue.deadJob(of: "a")
-    #expect(dead?.reason == "second" && dead?.hint == "do this")
-    #expect(try await world.store.queue.memory(of: "a") == nil)
+    expect(dead?.reason == "second" && dead?.hint == "do this")
+    expect(try await world.store.queue.memory(of: "a"), is: nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -199,20 +200,20 @@ struct IntakeTests {
     try await world.activate("users", audience: #"{"users":["x","y"]}"#)
     let expected = Set(["x", "y"].map { Partition.of(user: $0, count: 16) })
     let open = try await world.command("LRANGE", world.keys.open("users"), 0, -1).compactMap(\.integer)
-    #expect(Set(open) == expected)
-    #expect(try await world.store.campaigns.find("users")?.slices.total == expected.count)
+    expect(Set(open), is: expected)
+    expect(try await world.store.campaigns.find("users")?.slices.total, is: expected.count)
 
     let token = try TestStore.deviceToken(1)
     try await world.activate("tokens", audience: #"{"tokens":["\#(TestStore.service.text(of: token))"]}"#)
     let partition = Partition.of(token: token.bytes, of: TestStore.service, count: 16)
-    #expect(try await world.command("LRANGE", world.keys.open("tokens"), 0, -1).map(\.integer) == [partition])
-    #expect(try await world.command("SMEMBERS", world.keys.audience(partition, "tokens"))[0].bytes == token.bytes[...])
+    expect(try await world.command("LRANGE", world.keys.open("tokens"), 0, -1).map(\.integer), is: [partition])
+    expect(try await world.command("SMEMBERS", world.keys.audience(partition, "tokens"))[0].bytes, is: token.bytes[...])
   }
 
   @Test(arguments: Backend.allCases)
   func expressionOpensEveryPartitionOfTheLargestStore(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 16_384, activating: "a")
-    #expect(try await world.command("LLEN", world.keys.open("a")).integer == 16_384)
+    expect(try await world.command("LLEN", world.keys.open("a")).integer, is: 16_384)
   }
 
   @Test(arguments: Backend.allCases)
@@ -224,10 +225,10 @@ struct IntakeTests {
     let error = await #expect(throws: StoreError.self) {
       try await world.store.queue.activate(campaign, job: job, worker: "w")
     }
-    #expect(error?.code == .invalid)
-    #expect(error?.hint == "did you mean churned?")
+    expect(error?.code, is: .invalid)
+    expect(error?.hint, is: "did you mean churned?")
     // Nothing is reserved for the job.
-    #expect(try await world.command("EXISTS", world.keys.job("a")).integer == 0)
+    expect(try await world.command("EXISTS", world.keys.job("a")).integer, is: 0)
   }
 
   // MARK: Helpers

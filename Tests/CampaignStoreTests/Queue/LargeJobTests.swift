@@ -3,6 +3,7 @@ import APNs
 import Foundation
 import PushCore
 import Synchronization
+import TestKit
 import TestSupport
 import Testing
 
@@ -46,7 +47,7 @@ struct LargeJobTests {
       try await world.command("HSET", world.keys.campaign("digest"), "sendAt", due)
       try await world.command("ZADD", world.keys.schedule, "XX", due, "digest")
       if call == .runJob {
-        #expect(try await world.store.queue.promote(["digest"]).count == 1)
+        expect(try await world.store.queue.promote(["digest"]).count, is: 1)
       }
     case .erasureOfAWaitingJob, .waitingJobs, .backlog, .unqueue:
       try await world.command("LPUSH", world.keys.campaigns, TestStore.job("next", audience: Self.audience))
@@ -75,10 +76,10 @@ struct LargeJobTests {
       case .erasure, .erasureOfAWaitingJob: _ = try await store.erasure.erase("u1")
       case .segmentUse: _ = try await store.audiences.campaigns(using: "fans")
       case .decision: _ = try await store.campaigns.decide("a", variant: "a", by: "grace")
-      case .repetition: #expect(try await store.queue.promote(["digest"]).count == 1)
+      case .repetition: expect(try await store.queue.promote(["digest"]).count, is: 1)
       case .missedRuns: _ = try await store.campaigns.resume("digest", unguarded: false, by: "grace")
-      case .runJob: #expect(try await store.queue.job(ofRun: run ?? "") != nil)
-      case .definitions: #expect(try await store.audiences.definitions().all.count == 40)
+      case .runJob: expect(try await store.queue.job(ofRun: run ?? "") != nil)
+      case .definitions: expect(try await store.audiences.definitions().all.count, is: 40)
       case .stages:
         let job = TestStore.job("a", audience: Self.audience, Self.stages)
         let rest = try CampaignJob.part(CampaignID("a~rest"), of: job, .any([APNsService()]), start: 1)
@@ -87,13 +88,13 @@ struct LargeJobTests {
       case .deadList:
         let job = TestStore.job("next", audience: Self.audience)
         try await store.queue.deadLetter(job, reason: "r", hint: "", worker: "w")
-      case .waitingJobs: #expect(try await store.queue.waiting().jobs.count == 1)
-      case .backlog: #expect(try await store.fleet.snapshot(lease: 1000).queues.intake.count == 1)
-      case .unqueue: #expect(try await store.queue.unqueue("next", timeout: 0))
+      case .waitingJobs: expect(try await store.queue.waiting().jobs.count, is: 1)
+      case .backlog: expect(try await store.fleet.snapshot(lease: 1000).queues.intake.count, is: 1)
+      case .unqueue: expect(try await store.queue.unqueue("next", timeout: 0))
       }
     }
     let large = sizes.withLock { $0.count { $0 >= LargeJobThread.size } }
-    #expect(large == call.reads)
+    expect(large, is: call.reads)
   }
 
   /// The job of a campaign is read once, and not for each page of receipts.
@@ -105,12 +106,12 @@ struct LargeJobTests {
         try await world.store.results.apply([ReceiptEvent(.opened, campaign: "a", user: "u\(user)")])
       }
     }
-    #expect(sizes.withLock { $0.count } == 1)
+    expect(sizes.withLock { $0.count }, is: 1)
   }
 
   @Test func onlyLargeJobsLeaveTheCaller() async {
     let name = { @Sendable in Thread.current.description }
     let (small, large) = (await LargeJobThread.read(100, name), await LargeJobThread.read(20_000, name))
-    #expect(small != large)
+    expect(small != large)
   }
 }

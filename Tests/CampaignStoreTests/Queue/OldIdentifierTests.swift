@@ -4,12 +4,13 @@ import Foundation
 import PushCore
 import Redis
 import Synchronization
+import TestKit
 import TestSupport
 import Testing
 
 /// A store of an older version with user ids in forms that no lookup uses today. The tests cover the findings of
 /// `store check` and the state of the store after its repair.
-@Suite struct OldIdentifierTests {
+struct OldIdentifierTests {
   /// A form in which an older version may have stored an id.
   struct Form: Sendable, CustomTestStringConvertible {
     let name: String
@@ -124,20 +125,20 @@ import Testing
     try await populate(old, form, now: now)
     try await populate(present, .present, now: now)
     let expected = try await lines(present)
-    #expect(try await check(present).isEmpty)
+    expect(try await check(present).isEmpty)
 
     let found = try await check(old)
-    #expect(found.allSatisfy { $0.standing == .repairable }, "\(found)")
+    expect(found.allSatisfy { $0.standing == .repairable }, "\(found)")
     let members = found.filter { $0.kind == .unnormalizedMember }
-    #expect(members.count == 5 && members.count { $0.problem.contains("can get pushes") } == 3, "\(members)")
-    #expect(found.count { $0.kind == .unnormalizedUser } == 7, "\(found)")
-    #expect(found.count == 12)
+    expect(members.count == 5 && members.count { $0.problem.contains("can get pushes") } == 3, "\(members)")
+    expect(found.count { $0.kind == .unnormalizedUser }, is: 7, "\(found)")
+    expect(found.count, is: 12)
 
     let repaired = try await check(old, repairing: true)
-    #expect(repaired.count == 12 && repaired.allSatisfy { $0.standing == .repaired }, "\(repaired)")
-    #expect(try await check(old).isEmpty)
+    expect(repaired.count == 12 && repaired.allSatisfy { $0.standing == .repaired }, "\(repaired)")
+    expect(try await check(old).isEmpty)
     let difference = Set(try await lines(old)).symmetricDifference(expected)
-    #expect(difference.isEmpty, "\(difference.sorted())")
+    expect(difference.isEmpty, "\(difference.sorted())")
   }
 
   /// The same repair, with a process that ends before each step that writes. In the meantime, a user who has opted out
@@ -156,12 +157,12 @@ import Testing
     try await StoreSteps.$beforeEach.withValue({
       guard steps.next(writes: try await writes(old)) else { return }
       let reachable = try await exposed(old, among: [form.of("adé"), "adé"])
-      #expect(reachable.isEmpty, "before step \(steps.count)")
+      expect(reachable.isEmpty, "before step \(steps.count)")
     }) {
       _ = try await check(old, repairing: true)
     }
-    #expect(Set(try await lines(old)) == Set(expected))
-    #expect(steps.deaths.count > 10, "\(steps.deaths) of \(steps.count)")
+    expect(Set(try await lines(old)), is: Set(expected))
+    expect(steps.deaths.count > 10, "\(steps.deaths) of \(steps.count)")
 
     for death in steps.deaths {
       for key in try await old.keyNames("{\(old.keys.namespace):*") { try await old.command("DEL", key) }
@@ -172,7 +173,7 @@ import Testing
       }
       _ = try await check(old, repairing: true)
       let difference = Set(try await lines(old)).symmetricDifference(expected)
-      #expect(difference.isEmpty, "killed before step \(death): \(difference.sorted())")
+      expect(difference.isEmpty, "killed before step \(death): \(difference.sorted())")
     }
     await present.redis.close()
     await old.redis.close()
@@ -233,7 +234,7 @@ import Testing
       }
     }
     let repaired = try await check(world, repairing: true)
-    #expect(repaired.count == Self.statements.count && repaired.allSatisfy { $0.standing == .repaired }, "\(repaired)")
+    expect(repaired.count == Self.statements.count && repaired.allSatisfy { $0.standing == .repaired }, "\(repaired)")
     for (number, row) in Self.statements.enumerated() {
       let user = "s\(number)"
       let partition = Partition.of(user: user, count: world.keys.partitions)
@@ -241,8 +242,8 @@ import Testing
       let at = try await world.command("ZSCORE", world.keys.stated(partition, row.list), user).string.flatMap {
         Int($0)
       }
-      #expect(isMember == (row.expected != nil), "row \(number)")
-      if let expected = row.expected { #expect(at == (expected == 0 ? nil : now - expected), "row \(number)") }
+      expect(isMember, is: row.expected != nil, "row \(number)")
+      if let expected = row.expected { expect(at, is: expected == 0 ? nil : now - expected, "row \(number)") }
     }
   }
 
@@ -255,10 +256,10 @@ import Testing
     let before = try await lines(world)
     for repairs in [false, true] {
       let found = try await check(world, repairing: repairs)
-      #expect(found.map(\.kind) == [.unusableID, .unusableID])
-      #expect(found.allSatisfy { $0.standing == .open && $0.hint.contains("SREM") })
-      #expect(found.contains { $0.problem.contains("can get pushes") })
-      #expect(try await lines(world) == before)
+      expect(found.map(\.kind), is: [.unusableID, .unusableID])
+      expect(found.allSatisfy { $0.standing == .open && $0.hint.contains("SREM") })
+      expect(found.contains { $0.problem.contains("can get pushes") })
+      expect(try await lines(world), is: before)
     }
   }
 
@@ -269,14 +270,14 @@ import Testing
     try await world.store.audiences.add([" x"], to: Self.optOuts)
     try await world.command("HSET", world.keys.erasing, " x", "{}")
     let found = try await check(world, repairing: true)
-    #expect(found.map(\.kind) == [.unnormalizedUser, .unnormalizedMember])
-    #expect(found.allSatisfy { $0.standing == .open && $0.hint.contains("--repair again") })
-    #expect(try await world.store.registry.user(" x")?.devices.count == 1)
-    #expect(try await exposed(world, among: [" x", "x"]).isEmpty)
+    expect(found.map(\.kind), is: [.unnormalizedUser, .unnormalizedMember])
+    expect(found.allSatisfy { $0.standing == .open && $0.hint.contains("--repair again") })
+    expect(try await world.store.registry.user(" x")?.devices.count, is: 1)
+    expect(try await exposed(world, among: [" x", "x"]).isEmpty)
     try await world.command("HDEL", world.keys.erasing, " x")
-    #expect(try await check(world, repairing: true).map(\.standing) == [.repaired, .repaired])
-    #expect(try await world.store.registry.user("x")?.devices.count == 1)
-    #expect(try await exposed(world, among: [" x", "x"]).isEmpty)
+    expect(try await check(world, repairing: true).map(\.standing), is: [.repaired, .repaired])
+    expect(try await world.store.registry.user("x")?.devices.count, is: 1)
+    expect(try await exposed(world, among: [" x", "x"]).isEmpty)
   }
 
   /// Before the repair a campaign reaches a user whose opt-out has another form of the id. After the repair it does
@@ -291,10 +292,10 @@ import Testing
       DeviceRegistration(user: device, device: record), DeviceRegistration(user: "bob", device: TestStore.device(2)),
     ])
     try await world.store.audiences.add([optOut], to: Self.optOuts)
-    #expect(try await world.expandAll("before").chunk.count == 2)
+    expect(try await world.expandAll("before").chunk.count, is: 2)
     _ = try await check(world, repairing: true)
     let reached = try await world.expandAll("after").chunk
-    #expect((0..<reached.count).map { String(decoding: reached.user($0), as: UTF8.self) } == ["bob"])
+    expect((0..<reached.count).map { String(decoding: reached.user($0), as: UTF8.self) }, is: ["bob"])
   }
 
   /// A campaign that has sealed its targets withholds the push of a user whose opt-out gets the present form.
@@ -305,11 +306,11 @@ import Testing
     let campaign = try await world.activate("a")
     let rules = GrantRules(app: "news", suppression: [SuppressionList(app: "news")])
     let (ledger, progress) = try await world.claimed("a", rules: rules)
-    #expect(try await world.expand(ledger, campaign, departures: progress.departures) == 1)
+    expect(try await world.expand(ledger, campaign, departures: progress.departures), is: 1)
     _ = try await check(world, repairing: true)
     let chunk = try await ledger.targets(from: 0, count: 1)
     let news = try await ledger.commit(credit: 1).departures
-    #expect(news?.users == [UserFingerprint.of(chunk.user(0))])
+    expect(news?.users, is: [UserFingerprint.of(chunk.user(0))])
   }
 
   /// A replacement that is being imported keeps the opt-out, as it keeps opt-outs that apps send at the same time.
@@ -319,9 +320,9 @@ import Testing
     var replacement = try await world.store.audiences.replacement(of: Self.optOuts)
     _ = try await world.store.audiences.add(["bob"], to: &replacement)
     _ = try await check(world, repairing: true)
-    #expect(try await world.store.audiences.putInForce(replacement))
+    expect(try await world.store.audiences.putInForce(replacement))
     for user in ["ada", "bob"] {
-      #expect(try await world.store.audiences.lists(of: user).suppression == [SuppressionList(app: "news")])
+      expect(try await world.store.audiences.lists(of: user).suppression, is: [SuppressionList(app: "news")])
     }
   }
 }

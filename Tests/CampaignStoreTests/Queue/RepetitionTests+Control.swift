@@ -3,6 +3,7 @@ import APNs
 import PushCore
 import Redis
 import Synchronization
+import TestKit
 import TestSupport
 import Testing
 
@@ -22,7 +23,7 @@ extension RepetitionTests {
     try await activate(world, "", #","stages":[{"share":0.5}]"#)
     if moment != .beforeItsFirstRun {
       try await letPass(world)
-      #expect(try await world.store.queue.promote(["digest"]).count == 1)
+      expect(try await world.store.queue.promote(["digest"]).count, is: 1)
     }
     if moment == .duringItsFirstRun || moment == .afterItsFirstRun {
       let isApproved = verb == .approve && moment == .duringItsFirstRun
@@ -33,9 +34,9 @@ extension RepetitionTests {
       try await world.store.campaigns.control(run, .cancel)
       let slice = SliceReference(campaign: run + "~1", partition: 0)
       _ = try await world.store.slices.finish(slice, adding: [], lane: .normal, worker: "w")
-      #expect(try await world.store.campaigns.find(run)?.times.finishedAt != nil)
+      expect(try await world.store.campaigns.find(run)?.times.finishedAt != nil)
     }
-    if verb == .resume { #expect(try await world.store.campaigns.control("digest", .pause) == .paused) }
+    if verb == .resume { expect(try await world.store.campaigns.control("digest", .pause), is: .paused) }
     return world
   }
 
@@ -89,23 +90,23 @@ extension RepetitionTests {
       let before = try await states(world)
       isLeft = try await KilledCaller.dies(before: step) { try await carryOut(verb, world) }
       let killed = try await states(world)
-      #expect(try await problems(world) == [], place)
+      expect(try await problems(world), is: [], place)
       try await carryOut(verb, world)
       let after = try await states(world)
-      #expect(killed == after || isLeft && killed == before, place)
+      expect(killed == after || isLeft && killed == before, place)
       if moment == .runRequested { try await takeIn(world) }
-      #expect(try await states(world) == expected(after: verb, at: moment), place)
-      #expect(try await problems(world) == [], place)
+      expect(try await states(world), is: expected(after: verb, at: moment), place)
+      expect(try await problems(world), is: [], place)
       step += 1
     }
-    #expect(step > 1)
+    expect(step > 1)
   }
 
   /// Begins the final run of a campaign.
   private func beginFinalRun(_ world: TestStore) async throws {
     try await activate(world, #","count":1"#)
     try await letPass(world)
-    #expect(try await world.store.queue.promote(["digest"]).count == 1)
+    expect(try await world.store.queue.promote(["digest"]).count, is: 1)
   }
 
   /// A command between the beginning of the final run and its take-in applies to the run.
@@ -114,15 +115,15 @@ extension RepetitionTests {
     let world = try await TestStore(on: .single, partitions: 1, users: 0..<4)
     try await beginFinalRun(world)
     let state: CampaignState = verb == .pause ? .paused : .cancelled
-    #expect(try await world.store.campaigns.control("digest", verb) == state)
+    expect(try await world.store.campaigns.control("digest", verb), is: state)
     let run = try await takeIn(world).id
-    #expect(try await states(world) == [state, state])
+    expect(try await states(world), is: [state, state])
     // The campaign ends with the resume, and the run continues.
     if verb == .pause {
-      #expect(try await world.store.campaigns.control("digest", .resume) == .completed)
-      #expect(try await world.store.campaigns.find(run)?.state == .active)
+      expect(try await world.store.campaigns.control("digest", .resume), is: .completed)
+      expect(try await world.store.campaigns.find(run)?.state, is: .active)
     }
-    #expect(try await problems(world) == [])
+    expect(try await problems(world), is: [])
   }
 
   /// A command to a recurring campaign that has ended applies to its runs that have not ended.
@@ -130,15 +131,15 @@ extension RepetitionTests {
     let world = try await TestStore(on: .single, partitions: 1, users: 0..<4)
     try await beginFinalRun(world)
     _ = try await takeIn(world)
-    #expect(try await world.store.queue.promote(["digest"]) == [])
-    #expect(try await states(world) == [.completed, .active])
+    expect(try await world.store.queue.promote(["digest"]), is: [])
+    expect(try await states(world), is: [.completed, .active])
     try await carryOut(.pause, world)
-    #expect(try await states(world) == [.completed, .paused])
+    expect(try await states(world), is: [.completed, .paused])
     try await carryOut(.resume, world)
-    #expect(try await states(world) == [.completed, .active])
+    expect(try await states(world), is: [.completed, .active])
     try await carryOut(.cancel, world)
-    #expect(try await states(world) == [.completed, .cancelled])
-    #expect(try await problems(world) == [])
+    expect(try await states(world), is: [.completed, .cancelled])
+    expect(try await problems(world), is: [])
   }
 
   /// Begins a run with the given time and takes it in; returns its id, or `nil` if it was skipped.
@@ -160,10 +161,10 @@ extension RepetitionTests {
     try await activate(world)
     let run = try #require(try await beginRun("20261201T1000", world, approval: "it is large"))
     _ = try await beginRun("20261201T1100", world)
-    #expect(try await world.store.campaigns.find(run)?.state == .paused)
-    #expect(try await world.store.campaigns.approvable("digest").id == run)
-    #expect(try await world.store.campaigns.approve("digest", by: "grace") == .active)
-    #expect(try await world.store.campaigns.find(run)?.approval.approvedBy == "grace")
+    expect(try await world.store.campaigns.find(run)?.state, is: .paused)
+    expect(try await world.store.campaigns.approvable("digest").id, is: run)
+    expect(try await world.store.campaigns.approve("digest", by: "grace"), is: .active)
+    expect(try await world.store.campaigns.find(run)?.approval.approvedBy, is: "grace")
     await #expect(throws: StoreError.self) { try await world.store.campaigns.approve("digest", by: "grace") }
   }
 
@@ -179,19 +180,19 @@ extension RepetitionTests {
       return states
     }
     try await carryOut(.pause, world)
-    #expect(try await states() == [.paused, .paused, .paused, .paused])
+    expect(try await states(), is: [.paused, .paused, .paused, .paused])
     try await carryOut(.resume, world)
-    #expect(try await states() == [.active, .active, .active, .active])
+    expect(try await states(), is: [.active, .active, .active, .active])
     // The second run ends.
     try await world.store.campaigns.control(runs[1], .cancel)
     let slice = SliceReference(campaign: runs[1], partition: 0)
     _ = try await world.store.slices.finish(slice, adding: [], lane: .normal, worker: "w")
     runs.append(try #require(try await beginRun("20261201T1400", world)))
-    #expect(
-      try await world.store.campaigns.find("digest")?.repetition?.openRuns == [runs[0], runs[2], runs[3]])
+    expect(
+      try await world.store.campaigns.find("digest")?.repetition?.openRuns, is: [runs[0], runs[2], runs[3]])
     try await carryOut(.cancel, world)
-    #expect(try await states() == [.cancelled, .cancelled, .cancelled, .cancelled, .cancelled])
-    #expect(try await problems(world) == [])
+    expect(try await states(), is: [.cancelled, .cancelled, .cancelled, .cancelled, .cancelled])
+    expect(try await problems(world), is: [])
   }
 
   /// A resume also resumes a run that the guard has paused, and reports each pause that it ends.
@@ -205,16 +206,17 @@ extension RepetitionTests {
     _ = try await campaigns.controlEverywhere(
       runs[1], .pause, by: "ada", lease: 1)
     let first = try await campaigns.resume("digest", unguarded: false, by: "grace")
-    #expect(first.state == .scheduled)
-    #expect(
-      first.resumed == [
+    expect(first.state, is: .scheduled)
+    expect(
+      first.resumed,
+      is: [
         ResumedCampaign(id: runs[0], reason: "half of the answers were Unregistered"),
         ResumedCampaign(id: runs[1], reason: nil),
       ])
     _ = try await campaigns.controlEverywhere("digest", .pause, reason: "wrong text", by: "ada", lease: 1)
     let second = try await campaigns.resume("digest", unguarded: false, by: "grace")
-    #expect(second.resumed.map(\.id) == ["digest"] + runs && second.resumed.allSatisfy { $0.reason == "wrong text" })
-    #expect(try await campaigns.resume("digest", unguarded: false, by: "grace").resumed == [])
+    expect(second.resumed.map(\.id) == ["digest"] + runs && second.resumed.allSatisfy { $0.reason == "wrong text" })
+    expect(try await campaigns.resume("digest", unguarded: false, by: "grace").resumed, is: [])
   }
 
   /// A further run is skipped while 100 runs have not ended.
@@ -223,14 +225,14 @@ extension RepetitionTests {
     try await activate(world)
     for run in 0...Queue.maximumOpenRuns {
       let time = "202612\(1 + run / 60 < 10 ? "0" : "")\(1 + run / 60)T10\(run % 60 < 10 ? "0" : "")\(run % 60)"
-      #expect(try await beginRun(time, world) != nil)
+      expect(try await beginRun(time, world) != nil)
     }
-    #expect(try await beginRun("20261211T1000", world) == nil)
+    expect(try await beginRun("20261211T1000", world), is: nil)
     let record = try #require(try await world.store.campaigns.find("digest"))
-    #expect(record.repetition?.leftOut == 1 && record.repetition?.openRuns.count == Queue.maximumOpenRuns)
+    expect(record.repetition?.leftOut == 1 && record.repetition?.openRuns.count == Queue.maximumOpenRuns)
     try await carryOut(.cancel, world)
     for run in record.repetition?.unfinishedRuns ?? [] {
-      #expect(try await world.store.campaigns.find(run)?.state == .cancelled)
+      expect(try await world.store.campaigns.find(run)?.state, is: .cancelled)
     }
   }
 
@@ -253,11 +255,11 @@ extension RepetitionTests {
         }
       }) { try await carryOut(verb, world) }
       isLeft = left.withLock { $0 < 0 }
-      #expect(Set(try await states(world)) == [verb == .pause ? .paused : .cancelled], "before step \(step)")
-      #expect(try await problems(world) == [], "before step \(step)")
+      expect(Set(try await states(world)), is: [verb == .pause ? .paused : .cancelled], "before step \(step)")
+      expect(try await problems(world), is: [], "before step \(step)")
       step += 1
     }
-    #expect(step > 2)
+    expect(step > 2)
   }
 
   /// A worker is killed before one of the steps in which it begins a run and takes it in. The test tries every step. A
@@ -274,16 +276,16 @@ extension RepetitionTests {
       let place: Comment = "\(verb.map { "\($0)" } ?? "no command"), killed before step \(step)"
       let record = try #require(try await world.store.campaigns.find("digest"))
       let states = try await states(world)
-      #expect(record.repetition?.isPending == false && record.repetition?.runs == (states.count > 1 ? 1 : 0), place)
+      expect(record.repetition?.isPending == false && record.repetition?.runs == (states.count > 1 ? 1 : 0), place)
       if let verb {
-        #expect(Set(states) == [verb == .pause ? .paused : .cancelled], place)
+        expect(Set(states), is: [verb == .pause ? .paused : .cancelled], place)
       } else {
-        #expect(states == expected(after: .resume, at: .duringItsFirstRun), place)
+        expect(states, is: expected(after: .resume, at: .duringItsFirstRun), place)
       }
-      #expect(try await problems(world) == [], place)
+      expect(try await problems(world), is: [], place)
       step += 1
     }
-    #expect(step > 6)
+    expect(step > 6)
   }
 
   /// Begins the run that is due and takes in a request, as a worker does after the death of another one.

@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import Testing
 
 /// Scheduled campaigns. A campaign begins once, at its time by Redis' clock, or never if it is cancelled before.
@@ -39,33 +40,33 @@ struct ScheduleTests {
     let world = try await TestStore(on: backend)
     let sendAt = try await schedule("a", world)
     let record = try #require(try await world.store.campaigns.show("a"))
-    #expect(record.state == .scheduled)
-    #expect(record.times.sendAt == sendAt)
-    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
-    #expect(try await world.store.campaigns.isIdle())
+    expect(record.state, is: .scheduled)
+    expect(record.times.sendAt, is: sendAt)
+    expect(try await world.store.slices.dequeueSlice(worker: "w"), is: nil)
+    expect(try await world.store.campaigns.isIdle())
     var pulse = try await world.store.dueTasks("w")
-    #expect(pulse.scheduled == [])
-    #expect((Self.hour - 60_000...Self.hour).contains(try #require(pulse.nextScheduled)))
-    #expect(try await world.store.queue.promote(["a"]) == [])
+    expect(pulse.scheduled, is: [])
+    expect((Self.hour - 60_000...Self.hour).contains(try #require(pulse.nextScheduled)))
+    expect(try await world.store.queue.promote(["a"]), is: [])
     try await letPass("a", world)
     pulse = try await world.store.dueTasks("w")
-    #expect(pulse.scheduled == ["a"])
-    #expect(pulse.nextScheduled == nil)
-    #expect(try await world.store.queue.promote(["a"]) == ["a"])
-    #expect(try await world.store.queue.promote(["a"]) == [])
-    #expect(try await world.store.campaigns.find("a")?.state == .active)
-    #expect(try await lane(world) == ["a"])
-    #expect(try await scheduled(world) == [])
-    #expect(try await world.store.campaigns.isIdle() == false)
-    #expect(try await world.store.slices.dequeueSlice(worker: "w") != nil)
+    expect(pulse.scheduled, is: ["a"])
+    expect(pulse.nextScheduled, is: nil)
+    expect(try await world.store.queue.promote(["a"]), is: ["a"])
+    expect(try await world.store.queue.promote(["a"]), is: [])
+    expect(try await world.store.campaigns.find("a")?.state, is: .active)
+    expect(try await lane(world), is: ["a"])
+    expect(try await scheduled(world), is: [])
+    expect(try await world.store.campaigns.isIdle(), is: false)
+    expect(try await world.store.slices.dequeueSlice(worker: "w") != nil)
   }
 
   @Test(arguments: Backend.allCases)
   func timeThatHasPassedMeansNow(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await schedule("a", in: -1, world)
-    #expect(try await world.store.campaigns.find("a")?.state == .active)
-    #expect(try await world.store.slices.dequeueSlice(worker: "w") != nil)
+    expect(try await world.store.campaigns.find("a")?.state, is: .active)
+    expect(try await world.store.slices.dequeueSlice(worker: "w") != nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -90,10 +91,10 @@ struct ScheduleTests {
         }
         return try await group.reduce([], +)
       }
-      #expect(begun == [id])
-      #expect(try await lane(world).filter { $0 == id } == [id])
+      expect(begun, is: [id])
+      expect(try await lane(world).filter { $0 == id }, is: [id])
       // No user is registered, so all eight workers choose the first partition.
-      #expect(try await world.command("LRANGE", world.keys.open(id), 0, -1).map(\.string) == ["0"])
+      expect(try await world.command("LRANGE", world.keys.open(id), 0, -1).map(\.string), is: ["0"])
     }
   }
 
@@ -101,20 +102,20 @@ struct ScheduleTests {
   func cancelBeforeTheStartEndsItWithoutTargets(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await schedule("a", world)
-    #expect(try await world.store.campaigns.control("a", .cancel, reason: "wrong text") == .cancelled)
+    expect(try await world.store.campaigns.control("a", .cancel, reason: "wrong text"), is: .cancelled)
     let record = try #require(try await world.store.campaigns.show("a"))
-    #expect(record.times.finishedAt != nil)
-    #expect(record.reason == "wrong text")
-    #expect(record.counters == SliceCounters())
-    #expect(record.slices.finished == record.slices.total)
-    #expect(try await scheduled(world) == [])
-    #expect(try await world.store.queue.promote(["a"]) == [])
-    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
-    #expect(try await world.store.campaigns.isIdle())
+    expect(record.times.finishedAt != nil)
+    expect(record.reason, is: "wrong text")
+    expect(record.counters, is: SliceCounters())
+    expect(record.slices.finished, is: record.slices.total)
+    expect(try await scheduled(world), is: [])
+    expect(try await world.store.queue.promote(["a"]), is: [])
+    expect(try await world.store.slices.dequeueSlice(worker: "w"), is: nil)
+    expect(try await world.store.campaigns.isIdle())
     // The campaign expires, like any campaign that has ended.
-    #expect(try #require(try await world.command("TTL", world.keys.campaign("a")).integer) > 0)
-    #expect(try await world.command("EXISTS", world.keys.open("a")).integer == 0)
-    #expect(try await world.store.campaigns.control("a", .resume) == .cancelled)
+    expect(try #require(try await world.command("TTL", world.keys.campaign("a")).integer) > 0)
+    expect(try await world.command("EXISTS", world.keys.open("a")).integer, is: 0)
+    expect(try await world.store.campaigns.control("a", .resume), is: .cancelled)
   }
 
   @Test(arguments: Backend.allCases)
@@ -127,14 +128,14 @@ struct ScheduleTests {
       try await schedule(id, world)
       try await letPass(id, world)
       async let promoted = rival.queue.promote([id])
-      #expect(try await world.store.campaigns.control(id, .cancel) == .cancelled)
+      expect(try await world.store.campaigns.control(id, .cancel), is: .cancelled)
       let hasBegun = try await promoted == [id]
       let record = try #require(try await world.store.campaigns.find(id))
-      #expect(record.state == .cancelled)
-      #expect((record.times.finishedAt == nil) == hasBegun)
-      #expect(try await world.store.queue.promote([id]) == [])
+      expect(record.state, is: .cancelled)
+      expect(record.times.finishedAt == nil, is: hasBegun)
+      expect(try await world.store.queue.promote([id]), is: [])
       // If the campaign has begun, its slice can be dequeued and closed. Otherwise it has no slice.
-      #expect(try await world.store.slices.dequeueSlice(worker: "w")?.campaign == (hasBegun ? id : nil))
+      expect(try await world.store.slices.dequeueSlice(worker: "w")?.campaign, is: hasBegun ? id : nil)
     }
     await other.close()
   }
@@ -143,23 +144,23 @@ struct ScheduleTests {
   func resumeSchedulesOrBeginsAPausedCampaign(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let sendAt = try await schedule("a", world)
-    #expect(try await world.store.campaigns.control("a", .pause) == .paused)
-    #expect(try await scheduled(world) == [])
-    #expect(try await world.store.campaigns.control("a", .resume) == .scheduled)
-    #expect(try await world.command("ZSCORE", world.keys.schedule, "a").string == String(sendAt))
-    #expect(try await world.store.campaigns.control("a", .resume) == .scheduled)
+    expect(try await world.store.campaigns.control("a", .pause), is: .paused)
+    expect(try await scheduled(world), is: [])
+    expect(try await world.store.campaigns.control("a", .resume), is: .scheduled)
+    expect(try await world.command("ZSCORE", world.keys.schedule, "a").string, is: String(sendAt))
+    expect(try await world.store.campaigns.control("a", .resume), is: .scheduled)
 
-    #expect(try await world.store.campaigns.control("a", .pause) == .paused)
+    expect(try await world.store.campaigns.control("a", .pause), is: .paused)
     try await letPass("a", world)
-    #expect(try await world.store.queue.promote(["a"]) == [])
-    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
-    #expect(try await world.store.campaigns.isIdle())
-    #expect(try await world.store.campaigns.control("a", .resume) == .active)
-    #expect(try await world.store.campaigns.isIdle() == false)
-    #expect(try await world.store.slices.dequeueSlice(worker: "w") != nil)
+    expect(try await world.store.queue.promote(["a"]), is: [])
+    expect(try await world.store.slices.dequeueSlice(worker: "w"), is: nil)
+    expect(try await world.store.campaigns.isIdle())
+    expect(try await world.store.campaigns.control("a", .resume), is: .active)
+    expect(try await world.store.campaigns.isIdle(), is: false)
+    expect(try await world.store.slices.dequeueSlice(worker: "w") != nil)
     // After its start the campaign is paused and resumed like any other.
-    #expect(try await world.store.campaigns.control("a", .pause) == .paused)
-    #expect(try await world.store.campaigns.control("a", .resume) == .active)
+    expect(try await world.store.campaigns.control("a", .pause), is: .paused)
+    expect(try await world.store.campaigns.control("a", .resume), is: .active)
   }
 
   @Test(arguments: Backend.allCases)
@@ -167,9 +168,9 @@ struct ScheduleTests {
     let world = try await TestStore(on: backend)
     try await schedule("a", world)
     try await world.store.campaigns.control("a", .pause)
-    #expect(try await world.store.campaigns.control("a", .cancel) == .cancelled)
-    #expect(try await world.store.campaigns.find("a")?.times.finishedAt != nil)
-    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
+    expect(try await world.store.campaigns.control("a", .cancel), is: .cancelled)
+    expect(try await world.store.campaigns.find("a")?.times.finishedAt != nil)
+    expect(try await world.store.slices.dequeueSlice(worker: "w"), is: nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -186,8 +187,8 @@ struct ScheduleTests {
       await #expect(throws: StoreError.self) { try await world.store.queue.activate(campaign, job: job, worker: "w") },
     ]
     for error in refused {
-      #expect(error?.code == .invalid)
-      #expect(error?.message.contains("sendAt") == true && error?.hint == "check the year")
+      expect(error?.code, is: .invalid)
+      expect(error?.message.contains("sendAt") == true && error?.hint == "check the year")
     }
   }
 
@@ -195,11 +196,11 @@ struct ScheduleTests {
   func expirationAndIDLifetimeCountFromTheStart(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     let sendAt = try await schedule("a", in: 200 * 24 * Self.hour, world, #","expiration":"4h""#)
-    #expect(try await world.store.campaigns.find("a")?.delivery.expiration == sendAt / 1000 + 14_400)
+    expect(try await world.store.campaigns.find("a")?.delivery.expiration, is: sendAt / 1000 + 14_400)
     let days = try #require(try await world.command("TTL", world.keys.job("a")).integer) / 86_400
-    #expect((289...290).contains(days))
+    expect((289...290).contains(days))
     let late = try await schedule("b", in: -Self.hour, world, #","expiration":"4h""#)
-    #expect(try #require(try await world.store.campaigns.find("b")?.delivery.expiration) >= late / 1000 + 14_400 + 3600)
+    expect(try #require(try await world.store.campaigns.find("b")?.delivery.expiration) >= late / 1000 + 14_400 + 3600)
   }
 
   @Test(arguments: Backend.allCases)
@@ -212,11 +213,11 @@ struct ScheduleTests {
     try await world.command("ZADD", world.keys.schedule, 1, "gone")
     try await world.command("ZADD", world.keys.schedule, 1, "active")
     try await world.command("DEL", world.keys.campaign("gone"))
-    #expect(try await world.store.queue.repairSchedule(from: 0) == ([], 0))
-    #expect(Set(try await scheduled(world)) == ["lost", "gone", "active"])
-    #expect(try await world.store.queue.promote(try await world.store.dueTasks("w").scheduled) == [])
-    #expect(try await scheduled(world) == ["lost"])
-    #expect(try await lane(world) == ["active"])
+    expect(try await world.store.queue.repairSchedule(from: 0) == ([], 0))
+    expect(Set(try await scheduled(world)), is: ["lost", "gone", "active"])
+    expect(try await world.store.queue.promote(try await world.store.dueTasks("w").scheduled), is: [])
+    expect(try await scheduled(world), is: ["lost"])
+    expect(try await lane(world), is: ["active"])
   }
 
   @Test(arguments: Backend.allCases)
@@ -224,8 +225,8 @@ struct ScheduleTests {
     let world = try await TestStore(on: backend, partitions: 1)
     for number in 0..<501 { try await schedule("c\(number)", world) }
     try await world.command("DEL", world.keys.schedule)
-    #expect(try await world.store.queue.repairSchedule(from: 0).next == 500)
-    #expect(try await world.store.queue.repairSchedule(from: 500).next == 0)
-    #expect(try await scheduled(world).count == 501)
+    expect(try await world.store.queue.repairSchedule(from: 0).next, is: 500)
+    expect(try await world.store.queue.repairSchedule(from: 500).next, is: 0)
+    expect(try await scheduled(world).count, is: 501)
   }
 }

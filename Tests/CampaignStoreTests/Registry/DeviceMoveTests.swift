@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -10,10 +11,10 @@ struct DeviceMoveTests {
   func tokenMovesToTheUserWhoRegistersIt(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     for (user, at) in [("x", 1000), ("y", 1_700_000_000_123), ("z", 1_700_000_000_124)] as [(String, UInt64)] {
-      #expect(try await register(world, user, at))
-      #expect(try await holders(world) == [user])
+      expect(try await register(world, user, at))
+      expect(try await holders(world), is: [user])
     }
-    #expect(try await world.store.registry.user("x") == nil)
+    expect(try await world.store.registry.user("x") == nil)
     try await expectNoNotes(world)
   }
 
@@ -21,8 +22,8 @@ struct DeviceMoveTests {
   func olderRegistrationForAnotherUserIsRefused(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     try await register(world, "y", 2000)
-    #expect(try await register(world, "x", 1999) == false)
-    #expect(try await holders(world) == ["y"])
+    expect(try await register(world, "x", 1999), is: false)
+    expect(try await holders(world), is: ["y"])
     try await expectNoNotes(world)
   }
 
@@ -30,8 +31,8 @@ struct DeviceMoveTests {
   func tokenMovesBackWithoutTimesToo(on backend: Backend) async throws {
     let world = try await TestStore(on: backend)
     for user in ["x", "y", "x", "y", "x"] {
-      #expect(try await register(world, user, 0))
-      #expect(try await holders(world) == [user])
+      expect(try await register(world, user, 0))
+      expect(try await holders(world), is: [user])
     }
   }
 
@@ -41,14 +42,14 @@ struct DeviceMoveTests {
     let rows = [("x", 1000), ("y", 3000), ("z", 2000)].map {
       DeviceRegistration(user: $0.0, device: TestStore.device(1, registeredAt: $0.1))
     }
-    #expect(try await world.store.registry.register(rows) == [false, true, false])
-    #expect(try await holders(world) == ["y"])
+    expect(try await world.store.registry.register(rows), is: [false, true, false])
+    expect(try await holders(world), is: ["y"])
     // Without times the last row counts.
     let timeless = ["x", "y", "z"].map {
       DeviceRegistration(user: $0, device: TestStore.device(2, registeredAt: 0))
     }
-    #expect(try await world.store.registry.register(timeless) == [false, false, true])
-    #expect(try await holders(world, number: 2) == ["z"])
+    expect(try await world.store.registry.register(timeless), is: [false, false, true])
+    expect(try await holders(world, number: 2), is: ["z"])
     try await expectNoNotes(world)
   }
 
@@ -59,8 +60,8 @@ struct DeviceMoveTests {
     let late = [DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 1000))]
     let bound = try await world.store.registry.bind(world.batch(late))
     try await register(world, "y", 2000)
-    #expect(try await world.complete(bound) == [false])
-    #expect(try await holders(world) == ["y"])
+    expect(try await world.complete(bound), is: [false])
+    expect(try await holders(world), is: ["y"])
 
     // The same race with many real tasks.
     for round in 1...10 {
@@ -70,7 +71,7 @@ struct DeviceMoveTests {
         }
         try await group.waitForAll()
       }
-      #expect(try await holders(world) == ["w"])
+      expect(try await holders(world), is: ["w"])
     }
     try await expectNoNotes(world)
   }
@@ -82,11 +83,11 @@ struct DeviceMoveTests {
     // The process died after the first step: the index names y, and the record of x has the device.
     let attributes = Array(#"{"name":"Yves"}"#.utf8)
     try await bind(world, "y", 2000, attributes: attributes)
-    #expect(try await holders(world) == ["x"])
-    #expect(try await world.store.registry.redoMoves(in: 0) == 1)
-    #expect(try await holders(world) == ["y"])
-    #expect(try await world.store.registry.user("y")?.attributes == attributes)
-    #expect(try await world.store.registry.redoMoves(in: 0) == 0)
+    expect(try await holders(world), is: ["x"])
+    expect(try await world.store.registry.redoMoves(in: 0), is: 1)
+    expect(try await holders(world), is: ["y"])
+    expect(try await world.store.registry.user("y")?.attributes, is: attributes)
+    expect(try await world.store.registry.redoMoves(in: 0), is: 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -99,18 +100,18 @@ struct DeviceMoveTests {
       world.batch([DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 1000))]))
     try await register(world, "y", 2000)
     _ = try await world.store.registry.enter(bound)
-    #expect(try await holders(world) == ["y"], "that it was removed is remembered where it is written")
-    #expect(try await world.store.registry.redoMoves(in: 0) == 1)
-    #expect(try await holders(world) == ["y"])
+    expect(try await holders(world), is: ["y"], "that it was removed is remembered where it is written")
+    expect(try await world.store.registry.redoMoves(in: 0), is: 1)
+    expect(try await holders(world), is: ["y"])
   }
 
   @Test(arguments: Backend.allCases)
   func firstRegistrationOfADeadProcessIsCompleted(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     try await bind(world, "x", 1000)
-    #expect(try await holders(world) == [])
-    #expect(try await world.store.registry.redoMoves(in: 0) == 1)
-    #expect(try await holders(world) == ["x"])
+    expect(try await holders(world), is: [])
+    expect(try await world.store.registry.redoMoves(in: 0), is: 1)
+    expect(try await holders(world), is: ["x"])
   }
 
   @Test(arguments: Backend.allCases)
@@ -121,15 +122,15 @@ struct DeviceMoveTests {
     try await register(world, "x", 0)
     try await bind(world, "y", 0)
     try await register(world, "x", 0)
-    #expect(try await world.store.registry.redoMoves(in: 0) == 1)
-    #expect(try await holders(world) == ["x"])
+    expect(try await world.store.registry.redoMoves(in: 0), is: 1)
+    expect(try await holders(world), is: ["x"])
 
     // The token may also move to a third user, whose registration does not know x.
     try await bind(world, "y", 0)
     try await register(world, "z", 0)
-    #expect(try await holders(world) == ["x", "z"])
-    #expect(try await world.store.registry.redoMoves(in: 0) == 1)
-    #expect(try await holders(world) == ["z"])
+    expect(try await holders(world), is: ["x", "z"])
+    expect(try await world.store.registry.redoMoves(in: 0), is: 1)
+    expect(try await holders(world), is: ["z"])
   }
 
   @Test(arguments: Backend.allCases)
@@ -137,8 +138,8 @@ struct DeviceMoveTests {
     let world = try await TestStore(on: backend, partitions: 1)
     try await bind(world, "x", 1000)
     _ = try await world.store.registry.unregister([try TestStore.deviceToken(1)], of: TestStore.service, at: 5000)
-    #expect(try await world.store.registry.redoMoves(in: 0) == 1)
-    #expect(try await holders(world) == [])
+    expect(try await world.store.registry.redoMoves(in: 0), is: 1)
+    expect(try await holders(world), is: [])
   }
 
   @Test(arguments: Backend.allCases)
@@ -177,7 +178,7 @@ struct DeviceMoveTests {
       }
       while try await world.store.registry.redoMoves(in: 0) > 0 {}
       let owner = try await world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service)[0]
-      #expect(try await holders(world) == (owner.map { [$0] } ?? []), "seed \(seed.value): \(story)")
+      expect(try await holders(world), is: owner.map { [$0] } ?? [], "seed \(seed.value): \(story)")
     }
   }
 
@@ -210,7 +211,7 @@ struct DeviceMoveTests {
 
   private func expectNoNotes(_ world: TestStore) async throws {
     for partition in 0..<world.keys.partitions {
-      #expect(try await world.command("HLEN", world.keys.moving(partition)).integer == 0)
+      expect(try await world.command("HLEN", world.keys.moving(partition)).integer, is: 0)
     }
   }
 }

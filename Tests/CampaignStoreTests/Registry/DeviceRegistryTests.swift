@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import PushCore
 import Redis
+import TestKit
 import Testing
 
 /// Users, their devices and the registration times.
@@ -25,9 +26,9 @@ struct DeviceRegistryTests {
       DeviceRegistration(user: "ada@example.com", device: quarantined),
     ])
     let user = try #require(try await world.store.registry.user("ada@example.com"))
-    #expect(user.devices == [device, quarantined])
-    #expect(user.attributes == attributes)
-    #expect(try await world.store.registry.user("bob") == nil)
+    expect(user.devices, is: [device, quarantined])
+    expect(user.attributes, is: attributes)
+    expect(try await world.store.registry.user("bob") == nil)
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -38,12 +39,12 @@ struct DeviceRegistryTests {
       (1...2).map { DeviceRegistration(user: "ada", device: TestStore.device($0), attributes: attributes) })
     func unregister(_ number: Int) async throws {
       let token = try #require(DeviceToken(bytes: TestStore.token(number)))
-      #expect(try await world.store.registry.unregister([token], of: TestStore.service, at: 5000) == [true])
+      expect(try await world.store.registry.unregister([token], of: TestStore.service, at: 5000), is: [true])
     }
     try await unregister(1)
-    #expect(try await world.store.registry.user("ada")?.attributes == attributes)
+    expect(try await world.store.registry.user("ada")?.attributes, is: attributes)
     try await unregister(2)
-    #expect(try await world.store.registry.user("ada") == nil)
+    expect(try await world.store.registry.user("ada") == nil)
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -59,13 +60,13 @@ struct DeviceRegistryTests {
     try await register(2000, "de")
     try await register(1000, "en")
     var user = try #require(try await world.store.registry.user("x"))
-    #expect(user.devices.map(\.locale) == ["de"])
-    #expect(user.attributes == Array(#"{"l":"de"}"#.utf8))
+    expect(user.devices.map(\.locale), is: ["de"])
+    expect(user.attributes, is: Array(#"{"l":"de"}"#.utf8))
     try await register(2000, "fr")
     user = try #require(try await world.store.registry.user("x"))
-    #expect(user.devices.map(\.locale) == ["fr"])
-    #expect(user.attributes == Array(#"{"l":"fr"}"#.utf8))
-    #expect(user.devices.count == 1)
+    expect(user.devices.map(\.locale), is: ["fr"])
+    expect(user.attributes, is: Array(#"{"l":"fr"}"#.utf8))
+    expect(user.devices.count, is: 1)
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -74,15 +75,15 @@ struct DeviceRegistryTests {
     try await world.registerUsers(0..<1, registeredAt: 0)
     let token = Registry.OwnedToken(TestStore.token(0), "apns")
     let edit = Registry.DeviceEdit(user: "u0", token: token, action: .quarantine, instant: 5000)
-    #expect(try await world.store.registry.edit([edit, edit]) == [true, false])
+    expect(try await world.store.registry.edit([edit, edit]), is: [true, false])
     try await world.registerUsers(0..<1, registeredAt: 0)
-    #expect(try await world.store.registry.user("u0")?.devices.map(\.isQuarantined) == [true])
+    expect(try await world.store.registry.user("u0")?.devices.map(\.isQuarantined), is: [true])
     try await world.registerUsers(0..<1, registeredAt: 1)
-    #expect(try await world.store.registry.user("u0")?.devices.map(\.isQuarantined) == [false])
-    #expect(try await world.store.registry.edit([edit]) == [true])
+    expect(try await world.store.registry.user("u0")?.devices.map(\.isQuarantined), is: [false])
+    expect(try await world.store.registry.edit([edit]), is: [true])
     let release = Registry.DeviceEdit(user: "u0", token: token, action: .release, instant: 5000)
-    #expect(try await world.store.registry.edit([release]) == [true])
-    #expect(try await world.store.registry.user("u0")?.devices.map(\.isQuarantined) == [false])
+    expect(try await world.store.registry.edit([release]), is: [true])
+    expect(try await world.store.registry.user("u0")?.devices.map(\.isQuarantined), is: [false])
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -90,20 +91,21 @@ struct DeviceRegistryTests {
     let world = try await TestStore(on: backend)
     try await world.registerUsers(0..<3, registeredAt: 1000)
     let tokens = try [0, 7, 2].map { try TestStore.deviceToken($0) }
-    #expect(try await world.store.registry.unregister(tokens, of: TestStore.service, at: 999) == [false, false, false])
-    #expect(try await world.store.registry.owners(of: tokens, TestStore.service) == ["u0", nil, "u2"])
-    #expect(try await world.store.registry.unregister(tokens, of: TestStore.service, at: 1000) == [true, false, true])
-    #expect(try await world.store.registry.owners(of: tokens, TestStore.service) == [nil, nil, nil])
-    #expect(try await world.store.registry.user("u0") == nil)
-    #expect(try await world.store.registry.user("u1") != nil)
-    #expect(
-      try await world.store.registry.unregister(tokens, of: TestStore.service, at: 1000) == [false, false, false])
+    expect(
+      try await world.store.registry.unregister(tokens, of: TestStore.service, at: 999), is: [false, false, false])
+    expect(try await world.store.registry.owners(of: tokens, TestStore.service), is: ["u0", nil, "u2"])
+    expect(try await world.store.registry.unregister(tokens, of: TestStore.service, at: 1000), is: [true, false, true])
+    expect(try await world.store.registry.owners(of: tokens, TestStore.service), is: [nil, nil, nil])
+    expect(try await world.store.registry.user("u0") == nil)
+    expect(try await world.store.registry.user("u1") != nil)
+    expect(
+      try await world.store.registry.unregister(tokens, of: TestStore.service, at: 1000), is: [false, false, false])
     // An older registration that arrives late restores nothing; a newer one does.
     try await world.registerUsers(0..<1, registeredAt: 1000)
-    #expect(try await world.store.registry.user("u0") == nil)
-    #expect(try await world.store.registry.owners(of: tokens, TestStore.service) == [nil, nil, nil])
+    expect(try await world.store.registry.user("u0") == nil)
+    expect(try await world.store.registry.owners(of: tokens, TestStore.service), is: [nil, nil, nil])
     try await world.registerUsers(0..<1, registeredAt: 1001)
-    #expect(try await world.store.registry.user("u0") != nil)
+    expect(try await world.store.registry.user("u0") != nil)
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -114,10 +116,10 @@ struct DeviceRegistryTests {
       DeviceRegistration(user: "x", device: TestStore.device(2)),
     ])
     _ = try await world.store.registry.unregister([try TestStore.deviceToken(1)], of: TestStore.service, at: 5000)
-    #expect(try await world.command("SCARD", world.keys.users(0)).integer == 1)
+    expect(try await world.command("SCARD", world.keys.users(0)).integer, is: 1)
     _ = try await world.store.registry.unregister([try TestStore.deviceToken(2)], of: TestStore.service, at: 5000)
-    #expect(try await world.command("SCARD", world.keys.users(0)).integer == 0)
-    #expect(try await world.command("HLEN", world.keys.devices(0)).integer == 0)
+    expect(try await world.command("SCARD", world.keys.users(0)).integer, is: 0)
+    expect(try await world.command("HLEN", world.keys.devices(0)).integer, is: 0)
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -131,12 +133,12 @@ struct DeviceRegistryTests {
     try await world.store.registry.forEachUser { users in
       for user in users {
         let number = try #require(Int(user.user.dropFirst()))
-        #expect(user.devices == [TestStore.device(number)])
-        #expect(user.attributes == Array("{\"n\":\(number)}".utf8))
+        expect(user.devices, is: [TestStore.device(number)])
+        expect(user.attributes, is: Array("{\"n\":\(number)}".utf8))
         seen.insert(user.user)
       }
     }
-    #expect(seen.count == 1500)
+    expect(seen.count, is: 1500)
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -145,7 +147,7 @@ struct DeviceRegistryTests {
     for number in 0..<20 {
       let token = try TestStore.deviceToken(number)
       let partition = Partition.of(token: token.bytes, of: TestStore.service, count: 16)
-      #expect(try await world.command("HGET", world.keys.owner(partition), token.bytes).string == "1000:u\(number)")
+      expect(try await world.command("HGET", world.keys.owner(partition), token.bytes).string, is: "1000:u\(number)")
     }
   }
 
@@ -162,11 +164,11 @@ struct DeviceRegistryTests {
             user: user, device: DeviceRecord(token: Array(repeating: UInt8(number), count: length), service: "apns")))
       }
     }
-    #expect(try await world.store.registry.register(registrations).allSatisfy { $0 })
-    for user in users { #expect(try await world.store.registry.user(user)?.devices.count == 6) }
+    expect(try await world.store.registry.register(registrations).allSatisfy { $0 })
+    for user in users { expect(try await world.store.registry.user(user)?.devices.count, is: 6) }
     let middle = try #require(DeviceToken(bytes: Array(repeating: UInt8(3), count: 127)))
-    #expect(try await world.store.registry.owners(of: [middle], TestStore.service) == [users[3]])
-    #expect(try await world.store.registry.unregister([middle], of: TestStore.service, at: 1) == [true])
-    #expect(try await world.store.registry.user(users[3])?.devices.map(\.token.count) == [1, 13, 32, 128, 200])
+    expect(try await world.store.registry.owners(of: [middle], TestStore.service), is: [users[3]])
+    expect(try await world.store.registry.unregister([middle], of: TestStore.service, at: 1), is: [true])
+    expect(try await world.store.registry.user(users[3])?.devices.map(\.token.count), is: [1, 13, 32, 128, 200])
   }
 }

@@ -3,6 +3,7 @@ import APNs
 import Foundation
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -38,7 +39,7 @@ struct EventHistoryTests {
       }
       return try await group.reduce(0, +)
     }
-    if Self.count >= 100 { #expect(killed > Self.count / 4, "too few appliers were killed, seed \(seed.value)") }
+    if Self.count >= 100 { expect(killed > Self.count / 4, "too few appliers were killed, seed \(seed.value)") }
   }
 
   /// - Returns: the number of appliers that were killed.
@@ -56,13 +57,13 @@ struct EventHistoryTests {
       let comment: Comment = "history \(number), order \(order), seed \(seed.value): \(statements)"
       for user in cast.users {
         let (known, expected) = (try await registry(of: user, in: world), model.user(user))
-        #expect(known == expected, comment)
+        expect(known, is: expected, comment)
       }
       let owners = model.owners(among: cast.users)
       for token in cast.tokens {
         let token = try TestStore.deviceToken(token)
         let owner = try await world.store.registry.owners(of: [token], TestStore.service)[0]
-        #expect(owner == owners[RegistryModel.name(token)], comment)
+        expect(owner, is: owners[RegistryModel.name(token)], comment)
       }
     }
     return killed

@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -31,7 +32,7 @@ struct EventWaitTests {
       try await world.lead(as: instance)
       var page = try await world.store.registry.events(on: .registrations)
       page.events = Array(page.events.prefix(count))
-      #expect(try await world.store.registry.takeOff(page, .registrations, dead: [], as: instance))
+      expect(try await world.store.registry.takeOff(page, .registrations, dead: [], as: instance))
     }
 
     func dequeue() async throws -> (slices: [SliceReference], waits: [EventWait]) {
@@ -43,7 +44,7 @@ struct EventWaitTests {
     func activate(_ id: String, _ audience: String, _ more: String = "") async throws {
       let job = TestStore.job(id, audience: audience, more)
       let campaign = try CampaignJob.parse(job, .any([APNsService()]))
-      #expect(try await world.store.queue.activate(campaign, job: job, worker: "a") == .new)
+      expect(try await world.store.queue.activate(campaign, job: job, worker: "a"), is: .new)
     }
   }
 
@@ -53,33 +54,33 @@ struct EventWaitTests {
     try await scene.activate("c", audience)
     var answer = try await scene.dequeue()
     guard case .waits("c", let milliseconds)? = answer.waits.first else { throw TestSupportError("\(answer)") }
-    #expect(answer.slices.isEmpty && (1...EventWait.longest).contains(milliseconds))
+    expect(answer.slices.isEmpty && (1...EventWait.longest).contains(milliseconds))
     // The campaign does not wait for later events.
     try await scene.push(2)
     try await scene.takeOff(2)
     answer = try await scene.dequeue()
-    #expect(answer.slices.isEmpty && answer.waits.count == 1)
+    expect(answer.slices.isEmpty && answer.waits.count == 1)
     try await scene.takeOff(1)
     answer = try await scene.dequeue()
-    #expect(answer.slices.map(\.campaign) == ["c"] && answer.waits.isEmpty)
+    expect(answer.slices.map(\.campaign) == ["c"] && answer.waits.isEmpty)
     // The other slices are handed out, whatever is on the list by then.
     try await scene.push(1)
-    #expect(try await scene.dequeue().waits.isEmpty)
-    #expect(try await scene.world.store.campaigns.find("c")?.placement.eventsNotApplied == 0)
-    #expect(try await scene.world.command("HEXISTS", scene.world.keys.housekeeping, "awaited").integer == 0)
+    expect(try await scene.dequeue().waits.isEmpty)
+    expect(try await scene.world.store.campaigns.find("c")?.placement.eventsNotApplied, is: 0)
+    expect(try await scene.world.command("HEXISTS", scene.world.keys.housekeeping, "awaited").integer, is: 0)
   }
 
   @Test func campaignBeginsWithoutTheEventsAfterATimeout() async throws {
     let scene = try await Scene(events: 3)
     try await scene.activate("c", #"{"users":["u1"]}"#)
-    #expect(try await scene.dequeue().slices.isEmpty)
+    expect(try await scene.dequeue().slices.isEmpty)
     try await scene.takeOff(1)
     // The wait has timed out.
     try await scene.world.command("HSET", scene.world.keys.campaign("c"), "awaits", "3 1")
     let answer = try await scene.dequeue()
-    #expect(answer.slices.map(\.campaign) == ["c"] && answer.waits == [.expired(campaign: "c", events: 2)])
-    #expect(try await scene.dequeue().waits.isEmpty)
-    #expect(try await scene.world.store.campaigns.find("c")?.placement.eventsNotApplied == 2)
+    expect(answer.slices.map(\.campaign) == ["c"] && answer.waits == [.expired(campaign: "c", events: 2)])
+    expect(try await scene.dequeue().waits.isEmpty)
+    expect(try await scene.world.store.campaigns.find("c")?.placement.eventsNotApplied, is: 2)
   }
 
   /// A suspended maintenance leader continues and tries to take off a page that another one has taken off already.
@@ -89,9 +90,9 @@ struct EventWaitTests {
     var page = try await scene.world.store.registry.events(on: .registrations)
     page.events = Array(page.events.prefix(1))
     for isFirst in [true, false] {
-      #expect(
-        try await scene.world.store.registry.takeOff(page, .registrations, dead: [], as: scene.instance) == isFirst)
-      #expect(try await scene.world.store.registry.events(on: .registrations).events.count == 2)
+      expect(
+        try await scene.world.store.registry.takeOff(page, .registrations, dead: [], as: scene.instance), is: isFirst)
+      expect(try await scene.world.store.registry.events(on: .registrations).events.count, is: 2)
     }
   }
 
@@ -111,8 +112,8 @@ struct EventWaitTests {
       try await body()
       return try await count() - before
     }
-    #expect(try await messages { _ = try await scene.dequeue() } == 1)
-    #expect(try await messages { _ = try await scene.dequeue() } == 0)
+    expect(try await messages { _ = try await scene.dequeue() }, is: 1)
+    expect(try await messages { _ = try await scene.dequeue() }, is: 0)
     try await scene.world.lead(as: scene.instance)
     for isAwaited in [true, true, false] {
       if !isAwaited { try await scene.push(1) }
@@ -121,7 +122,7 @@ struct EventWaitTests {
       let sent = try await messages {
         _ = try await scene.world.store.registry.takeOff(page, .registrations, dead: [], as: scene.instance)
       }
-      #expect(sent == (isAwaited ? 1 : 0))
+      expect(sent, is: isAwaited ? 1 : 0)
     }
     await scene.world.redis.close()
     await server.stop()
@@ -130,9 +131,9 @@ struct EventWaitTests {
   @Test func otherCampaignsContinueDuringTheWait() async throws {
     let scene = try await Scene(events: 0)
     try await scene.activate("running", #"{"users":["u1"]}"#)
-    #expect(try await scene.dequeue().slices.count == 1)
+    expect(try await scene.dequeue().slices.count, is: 1)
     try await scene.activate("before", #"{"users":["u1","u2","u3","u4","u5"]}"#)
-    #expect(try await scene.dequeue().slices.map(\.campaign) == ["before"])
+    expect(try await scene.dequeue().slices.map(\.campaign), is: ["before"])
     try await scene.push(1)
     try await scene.activate("c", #"{"users":["u1"]}"#)
     // Raw tokens depend on no event.
@@ -141,9 +142,9 @@ struct EventWaitTests {
     while case let answer = try await scene.dequeue(), let slice = answer.slices.first {
       campaigns.append(slice.campaign)
     }
-    #expect(Set(campaigns) == ["before", "raw"])
+    expect(Set(campaigns), is: ["before", "raw"])
     try await scene.world.command("DEL", scene.world.keys.events(.registrations))
-    #expect(try await scene.dequeue().slices.map(\.campaign) == ["c"])
+    expect(try await scene.dequeue().slices.map(\.campaign), is: ["c"])
   }
 
   @Test func eachStageWaitsWhenItBegins() async throws {
@@ -151,7 +152,7 @@ struct EventWaitTests {
     try await scene.activate("c", #"{"segment":"*"}"#, #","stages":[{"users":["u1"],"wait":"1m"}]"#)
     for id in try #require(try await scene.world.store.campaigns.find("c")).staging.partIDs {
       let field = try await scene.world.command("HGET", scene.world.keys.campaign(id), "awaits")
-      #expect(field.string == "registrations", "\(id)")
+      expect(field.string, is: "registrations", "\(id)")
     }
   }
 
@@ -159,6 +160,6 @@ struct EventWaitTests {
     let scene = try await Scene(events: 0)
     try await scene.world.command("SET", scene.world.keys.events(.registrations), "no list")
     try await scene.activate("c", #"{"users":["u1"]}"#)
-    #expect(try await scene.dequeue().slices.map(\.campaign) == ["c"])
+    expect(try await scene.dequeue().slices.map(\.campaign), is: ["c"])
   }
 }

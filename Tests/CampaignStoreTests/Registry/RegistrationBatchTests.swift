@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -26,8 +27,8 @@ struct RegistrationBatchTests {
         rest = rest.dropFirst(size)
       }
       let (one, other) = (try await Self.everything(in: single), try await Self.everything(in: batched))
-      #expect(one == other, "seed \(seed.value)")
-      #expect(!one.isEmpty)
+      expect(one, is: other, "seed \(seed.value)")
+      expect(!one.isEmpty)
     }
   }
 
@@ -47,13 +48,13 @@ struct RegistrationBatchTests {
     let first = try await world.store.registry.enter(bound)
     bound = try await world.store.registry.bind(batches[1])
     let third = try await world.store.registry.bind(batches[2])
-    #expect(try await world.store.registry.complete(first).stands.allSatisfy { $0 })
+    expect(try await world.store.registry.complete(first).stands.allSatisfy { $0 })
     let second = try await world.store.registry.enter(bound)
-    #expect(try await world.store.registry.complete(world.store.registry.enter(third)).stands.allSatisfy { $0 })
-    #expect(try await world.store.registry.complete(second).stands.allSatisfy { $0 })
-    #expect(try await Self.everything(in: world).count == 400 * 2)
+    expect(try await world.store.registry.complete(world.store.registry.enter(third)).stands.allSatisfy { $0 })
+    expect(try await world.store.registry.complete(second).stands.allSatisfy { $0 })
+    expect(try await Self.everything(in: world).count, is: 400 * 2)
     for partition in 0..<world.keys.partitions {
-      #expect(try await world.command("HLEN", world.keys.moving(partition)).integer == 0)
+      expect(try await world.command("HLEN", world.keys.moving(partition)).integer, is: 0)
     }
   }
 
@@ -70,24 +71,24 @@ struct RegistrationBatchTests {
       return (0..<10).filter { tokens.contains(TestStore.token($0)) }
     }
     for (number, seen, registered) in [(1, 300, 10), (2, 300, 20), (3, 100, 90)] as [(Int, UInt64, UInt64)] {
-      #expect(try await register(number, lastSeen: seen, registeredAt: registered) == [true])
+      expect(try await register(number, lastSeen: seen, registeredAt: registered), is: [true])
     }
     // The device that was seen longest ago leaves. If devices were seen at the same time, the one that registered first
     // leaves.
     _ = try await register(4, lastSeen: 500, registeredAt: 30)
-    #expect(try await numbers() == [1, 2, 4])
+    expect(try await numbers(), is: [1, 2, 4])
     _ = try await register(5, lastSeen: 500, registeredAt: 40)
-    #expect(try await numbers() == [2, 4, 5])
+    expect(try await numbers(), is: [2, 4, 5])
     // A registration counts as seen now.
     _ = try await register(6, lastSeen: 0, registeredAt: 600)
-    #expect(try await numbers() == [4, 5, 6])
+    expect(try await numbers(), is: [4, 5, 6])
     // A device that was seen longer ago than all others is not added, and the known devices may register again.
     _ = try await register(7, lastSeen: 1, registeredAt: 1)
     _ = try await register(4, lastSeen: 500, registeredAt: 31)
-    #expect(try await numbers() == [4, 5, 6])
+    expect(try await numbers(), is: [4, 5, 6])
     let tokens = try (1...7).map { try TestStore.deviceToken($0) }
-    #expect(
-      try await world.store.registry.owners(of: tokens, TestStore.service) == [nil, nil, nil, "x", "x", "x", nil])
+    expect(
+      try await world.store.registry.owners(of: tokens, TestStore.service), is: [nil, nil, nil, "x", "x", "x", nil])
   }
 
   @Test(arguments: Backend.allCases)
@@ -97,12 +98,12 @@ struct RegistrationBatchTests {
       DeviceRegistration(user: "x", device: TestStore.device($0, registeredAt: UInt64(1000 + $0)))
     }
     let entered = try await world.store.registry.enter(world.store.registry.bind(world.batch(rows)))
-    #expect(try await world.store.registry.complete(entered).evicted == 250)
+    expect(try await world.store.registry.complete(entered).evicted, is: 250)
     let kept = Set(try await world.store.registry.user("x")?.devices.map(\.token) ?? [])
-    #expect(kept == Set((250..<350).map { TestStore.token($0) }))
+    expect(kept, is: Set((250..<350).map { TestStore.token($0) }))
     let owners = try await world.store.registry.owners(
       of: (0..<350).map { try TestStore.deviceToken($0) }, TestStore.service)
-    #expect(owners.enumerated().allSatisfy { ($1 == "x") == ($0 >= 250) })
+    expect(owners.enumerated().allSatisfy { ($1 == "x") == ($0 >= 250) })
   }
 
   @Test(arguments: Backend.allCases)
@@ -113,8 +114,8 @@ struct RegistrationBatchTests {
       device.attributes = ["key": String(repeating: "k", count: 20_000)]
       return DeviceRegistration(user: "u\(number % 5)", device: device)
     }
-    #expect(try await world.store.registry.register(rows).allSatisfy { $0 })
-    for user in 0..<5 { #expect(try await world.store.registry.user("u\(user)")?.devices.count == 18) }
+    expect(try await world.store.registry.register(rows).allSatisfy { $0 })
+    for user in 0..<5 { expect(try await world.store.registry.user("u\(user)")?.devices.count, is: 18) }
   }
 
   // MARK: Helpers

@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -156,7 +157,7 @@ struct DamageTests {
   @Test func corruptFieldNeverCrashesAWorker() async throws {
     var turn = 0
     let scene = try await Scene()
-    #expect(try await scene.doEverything().isEmpty)
+    expect(try await scene.doEverything().isEmpty)
     // All outcome fields are read in the same way.
     let alike = Set(Outcome.allCases.dropFirst().dropLast().map { String($0.rawValue) })
     for (key, fields) in scene.hashes {
@@ -166,7 +167,7 @@ struct DamageTests {
           try await scene.restore()
           try await scene.store.command("HSET", key, field, value)
           for error in try await scene.doEverything() where error.code == .damaged {
-            #expect(error.message.contains(scene.store.keys.namespace), "\(field) = \(value): \(error)")
+            expect(error.message.contains(scene.store.keys.namespace), "\(field) = \(value): \(error)")
           }
         }
       }
@@ -186,8 +187,8 @@ struct DamageTests {
     let whole = "the field \(field) of the key \(key) is "
     func expectNamed(_ body: () async throws -> Void) async {
       let error = await #expect(throws: StoreError.self) { try await body() }
-      #expect(error?.damage == .slice(scene.slice))
-      #expect(error?.message.hasPrefix(whole) == true && error?.message.contains(", expected ") == true)
+      expect(error?.damage, is: .slice(scene.slice))
+      expect(error?.message.hasPrefix(whole) == true && error?.message.contains(", expected ") == true)
     }
     // Counters are checked when they are added up.
     if field != "16" { await expectNamed { _ = try await scene.ledger.claim(worker: "w") } }
@@ -203,21 +204,21 @@ struct DamageTests {
     let export = await #expect(throws: StoreError.self) {
       try await scene.store.store.results.forEachResult(of: "a") { _ in true }
     }
-    #expect(export?.damage == .slice(scene.slice))
+    expect(export?.damage, is: .slice(scene.slice))
     let load = await #expect(throws: StoreError.self) {
       _ = try await scene.ledger.targets(from: 0, count: 512, of: 11, seal: scene.ledger.claim)
     }
-    #expect(load?.message.contains("should have 11 targets, but entry 10 is not a target") == true)
+    expect(load?.message.contains("should have 11 targets, but entry 10 is not a target"), is: true)
     // A list that Redis lost is not damage.
     for seal in [[], Array("another".utf8)] {
       let forgotten = await #expect(throws: StoreError.self) {
         _ = try await scene.ledger.targets(from: 0, count: 512, of: 11, seal: seal)
       }
-      #expect(forgotten?.code == .mismatch)
+      expect(forgotten?.code, is: .mismatch)
     }
     try await scene.store.command("HSET", scene.store.keys.slice(0, of: "a"), "count", 129)
     let claim = await #expect(throws: StoreError.self) { _ = try await scene.ledger.claim(worker: "w") }
-    #expect(claim?.message.contains("the field count") == true && claim?.message.hasSuffix("from 0 to 128") == true)
+    expect(claim?.message.contains("the field count") == true && claim?.message.hasSuffix("from 0 to 128") == true)
   }
 
   @Test(arguments: [
@@ -230,9 +231,9 @@ struct DamageTests {
     let key = scene.store.keys.campaign("a")
     try await scene.store.command("HSET", key, field, value)
     var damage: [StoreError] = []
-    #expect(try await scene.store.store.campaigns.all { damage.append($0) }.map(\.id) == ["b"])
-    #expect(damage.map(\.damage) == [.campaign("a")])
-    #expect(damage[0].message.contains("the field \(field) of the key \(key) is "))
+    expect(try await scene.store.store.campaigns.all { damage.append($0) }.map(\.id), is: ["b"])
+    expect(damage.map(\.damage), is: [.campaign("a")])
+    expect(damage[0].message.contains("the field \(field) of the key \(key) is "))
   }
 
   /// Every key of a campaign, as another type.
@@ -242,7 +243,7 @@ struct DamageTests {
     for key in try await Scene.all(scene.store) where key.hasPrefix(prefix) {
       try await scene.restore()
       let stored = try #require(StoredKey(key, scene.store.keys))
-      #expect(try await scene.store.command("TYPE", key).string == stored.type, "\(key)")
+      expect(try await scene.store.command("TYPE", key).string, is: stored.type, "\(key)")
       try await scene.store.command("DEL", key)
       if stored.type == "string" {
         try await scene.store.command("RPUSH", key, "x")
@@ -253,7 +254,7 @@ struct DamageTests {
       for error in errors where error.code == .refused { Issue.record("\(key): \(error)") }
       let found = stored.type == "string" ? "list" : "string"
       if let error = errors.first(where: { $0.code == .damaged }) {
-        #expect(error.message == "the key \(key) has type \(found), expected \(stored.type)")
+        expect(error.message, is: "the key \(key) has type \(found), expected \(stored.type)")
       }
     }
   }
@@ -266,16 +267,16 @@ struct DamageTests {
     let slice = SliceReference(campaign: "a", partition: 0)
     try await store.command("SET", store.keys.slice(0, of: "a"), "x")
     for _ in 0..<2 {
-      #expect(try await store.store.repair.takeOut(slice, reason: "why", hint: "what", worker: "w") == nil)
+      expect(try await store.store.repair.takeOut(slice, reason: "why", hint: "what", worker: "w"), is: nil)
     }
     var dead: [DeadJob] = []
     try await store.store.queue.forEachDeadJob { dead.append($0) }
-    #expect(dead.map(\.reason) == ["slice 0:a was isolated: why"])
-    #expect(dead.map(\.id) == ["a"] && !dead[0].job.isEmpty)
-    #expect(try await store.workOff(campaign) == [1])
+    expect(dead.map(\.reason), is: ["slice 0:a was isolated: why"])
+    expect(dead.map(\.id) == ["a"] && !dead[0].job.isEmpty)
+    expect(try await store.workOff(campaign), is: [1])
     let record = try #require(try await store.store.campaigns.show("a"))
-    #expect(record.state == .failed && record.reason == "slice 0:a was isolated: why")
-    #expect((record.slices.finished, record.slices.total) == (2, 2))
+    expect(record.state == .failed && record.reason == "slice 0:a was isolated: why")
+    expect((record.slices.finished, record.slices.total) == (2, 2))
   }
 
   /// Two workers, or a worker and its housekeeping, find the damage before either has counted it.
@@ -285,15 +286,15 @@ struct DamageTests {
     for partition in 0..<2 {
       let slice = SliceReference(campaign: "a", partition: partition)
       for _ in 0..<2 {
-        #expect(
+        expect(
           try await store.store.repair.putOnDeadList(slice, reason: "why", hint: "what"), "it is still to be counted")
       }
       for _ in 0..<2 { _ = try await store.store.repair.takeOut(slice, reason: "why", hint: "what", worker: "w") }
     }
     var reasons: [String] = []
     try await store.store.queue.forEachDeadJob { reasons.append($0.reason) }
-    #expect(reasons.sorted() == ["slice 0:a was isolated: why", "slice 1:a was isolated: why"])
-    #expect(try await store.store.campaigns.show("a")?.slices.finished == 2)
+    expect(reasons.sorted(), is: ["slice 0:a was isolated: why", "slice 1:a was isolated: why"])
+    expect(try await store.store.campaigns.show("a")?.slices.finished, is: 2)
   }
 
   @Test func isolatedCampaignIsRenamedAndAllItsKeysExpire() async throws {
@@ -302,18 +303,18 @@ struct DamageTests {
     _ = try await store.claimed("a")
     try await store.command("DEL", store.keys.campaign("a"))
     try await store.command("SET", store.keys.campaign("a"), "x")
-    #expect(try await store.store.repair.takeOut(campaign: "a", reason: "why", hint: "what"))
-    #expect(try await !store.store.repair.takeOut(campaign: "a", reason: "why", hint: "what"))
+    expect(try await store.store.repair.takeOut(campaign: "a", reason: "why", hint: "what"))
+    expect(try await !store.store.repair.takeOut(campaign: "a", reason: "why", hint: "what"))
     var dead: [DeadJob] = []
     try await store.store.queue.forEachDeadJob { dead.append($0) }
-    #expect(dead.map(\.reason) == ["campaign a was isolated: why"])
-    #expect(try await store.store.campaigns.show("a") == nil)
-    #expect(try await store.store.campaigns.all().isEmpty)
-    #expect(try await store.store.campaigns.isIdle())
-    #expect(try await store.store.slices.dequeueSlice(worker: "w") == nil)
+    expect(dead.map(\.reason), is: ["campaign a was isolated: why"])
+    expect(try await store.store.campaigns.show("a") == nil)
+    expect(try await store.store.campaigns.all().isEmpty)
+    expect(try await store.store.campaigns.isIdle())
+    expect(try await store.store.slices.dequeueSlice(worker: "w"), is: nil)
     for key in try await store.keyNames("{\(store.keys.namespace)*:a")
     where key != store.keys.job("a") {
-      #expect(try #require(try await store.command("TTL", key).integer) > 0, "\(key)")
+      expect(try #require(try await store.command("TTL", key).integer) > 0, "\(key)")
     }
   }
 
@@ -329,15 +330,15 @@ struct DamageTests {
     }
     for store in [store.store, store.store, worker] {
       let error = await #expect(throws: StoreError.self) { _ = try await store.slices.dequeueSlice(worker: "w") }
-      #expect(error?.message == "the key \(lane) has type string, expected list")
+      expect(error?.message, is: "the key \(lane) has type string, expected list")
     }
-    #expect(try await store.command("TTL", store.keys.isolated(lane)).integer ?? 0 > 0)
+    expect(try await store.command("TTL", store.keys.isolated(lane)).integer ?? 0 > 0)
     // Each call finds and repairs one list.
     for _ in 0..<2 { _ = try? await worker.slices.reopenLost().opened }
-    #expect(try await worker.slices.reopenLost().opened == 2)
-    #expect(try await worker.dueTasks("w").due.isEmpty)
-    #expect(
-      try await Set([worker.slices.dequeueSlice(worker: "w"), worker.slices.dequeueSlice(worker: "w")]).count == 2)
+    expect(try await worker.slices.reopenLost().opened, is: 2)
+    expect(try await worker.dueTasks("w").due.isEmpty)
+    expect(
+      try await Set([worker.slices.dequeueSlice(worker: "w"), worker.slices.dequeueSlice(worker: "w")]).count, is: 2)
   }
 
   // MARK: Lists
@@ -356,10 +357,10 @@ struct DamageTests {
     }
     try await store.activate("a")
     let before = try await calls(store)
-    #expect(try await store.store.slices.dequeueSlice(worker: "w")?.campaign == "a")
-    #expect(try await store.command("LRANGE", lane, 0, -1).compactMap(\.string) == ["a"])
+    expect(try await store.store.slices.dequeueSlice(worker: "w")?.campaign, is: "a")
+    expect(try await store.command("LRANGE", lane, 0, -1).compactMap(\.string), is: ["a"])
     let number = try await calls(store) - before
-    #expect(number < 100, "not two calls for each of them")
+    expect(number < 100, "not two calls for each of them")
   }
 
   /// The number of script calls until now.
@@ -373,8 +374,8 @@ struct DamageTests {
     let store = try await TestStore(on: .cluster, partitions: 2)
     try await store.command("RPUSH", store.keys.lane("normal"), "ghost")
     try await store.activate("a")
-    #expect(try await store.store.slices.dequeueSlices(worker: "w", while: { false }).isEmpty)
-    #expect(try await store.command("LLEN", store.keys.lane("normal")).integer == 2)
+    expect(try await store.store.slices.dequeueSlices(worker: "w", while: { false }).isEmpty)
+    expect(try await store.command("LLEN", store.keys.lane("normal")).integer, is: 2)
   }
 
   @Test func invalidReferenceIsRemovedFromItsList() async throws {
@@ -386,12 +387,12 @@ struct DamageTests {
       try await store.command("RPUSH", store.keys.processing(worker: "w"), text + ":a")
       try await store.command("ZADD", store.keys.parked, 1, text + ":a")
     }
-    #expect(try await store.store.dueTasks("w").due.isEmpty)
-    #expect(try await store.store.slices.processing(of: "w").isEmpty)
-    #expect(try await store.command("ZCARD", store.keys.parked).integer == 0)
-    #expect(try await store.command("LLEN", store.keys.processing(worker: "w")).integer == 0)
-    #expect(try await store.store.slices.dequeueSlice(worker: "w")?.partition == 0)
-    #expect(try await store.store.slices.dequeueSlice(worker: "w")?.partition == 1)
-    #expect(try await store.store.slices.dequeueSlice(worker: "w") == nil)
+    expect(try await store.store.dueTasks("w").due.isEmpty)
+    expect(try await store.store.slices.processing(of: "w").isEmpty)
+    expect(try await store.command("ZCARD", store.keys.parked).integer, is: 0)
+    expect(try await store.command("LLEN", store.keys.processing(worker: "w")).integer, is: 0)
+    expect(try await store.store.slices.dequeueSlice(worker: "w")?.partition, is: 0)
+    expect(try await store.store.slices.dequeueSlice(worker: "w")?.partition, is: 1)
+    expect(try await store.store.slices.dequeueSlice(worker: "w"), is: nil)
   }
 }

@@ -1,25 +1,26 @@
 @testable import CampaignStore
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
 /// Findings and repairs of the store check.
-@Suite struct StoreCheckTests {
+struct StoreCheckTests {
   @Test(arguments: Backend.wholeWay)
   func checkOfAConsistentStoreFindsNothing(on backend: Backend) async throws {
     let scene = try await CheckScene(on: backend)
     var findings: [StoreFinding] = []
     let tally = try await scene.store.repair.check(pause: CheckScene.pause) { findings += $0 }
-    #expect(findings.isEmpty, "\(findings)")
+    expect(findings.isEmpty, "\(findings)")
     // One device was pruned.
-    #expect(tally.users == 39)
+    expect(tally.users, is: 39)
     // The owner index does not have the prune yet.
-    #expect(tally.tokens == 40)
-    #expect(tally.campaigns == 7)
+    expect(tally.tokens, is: 40)
+    expect(tally.campaigns, is: 7)
     // The slices of ended campaigns, and the slice that a worker holds.
-    #expect(tally.slices == 9)
-    #expect(tally.keys == (try await scene.world.keyNames("{\(scene.keys.namespace)*").count))
+    expect(tally.slices, is: 9)
+    expect(tally.keys, is: try await scene.world.keyNames("{\(scene.keys.namespace)*").count)
   }
 
   /// The short form tries one corruption of each kind.
@@ -28,19 +29,19 @@ import Testing
     let scene = try await CheckScene(on: backend)
     try await corruption.damage(scene)
     let first = try await scene.check()
-    #expect(first.map(\.kind) == [corruption.kind], "\(first)")
-    #expect(first.first?.standing == (corruption.isOpen ? .open : .repairable))
+    expect(first.map(\.kind), is: [corruption.kind], "\(first)")
+    expect(first.first?.standing, is: corruption.isOpen ? .open : .repairable)
     // A check without repair changes nothing.
-    if TestForm.isLong { #expect(try await scene.check() == first) }
+    if TestForm.isLong { expect(try await scene.check(), is: first) }
     let second = try await scene.check(repairing: true)
-    #expect(second.map(\.kind) == [corruption.kind], "\(second)")
-    #expect(second.first?.standing == (corruption.isOpen ? .open : .repaired))
-    #expect(try await scene.check(repairing: true) == (corruption.isOpen ? first : []))
-    if !corruption.isOpen { #expect(try await corruption.isWhole(scene)) }
+    expect(second.map(\.kind), is: [corruption.kind], "\(second)")
+    expect(second.first?.standing, is: corruption.isOpen ? .open : .repaired)
+    expect(try await scene.check(repairing: true), is: corruption.isOpen ? first : [])
+    if !corruption.isOpen { expect(try await corruption.isWhole(scene)) }
   }
 
   @Test func everyKindHasACorruption() {
-    #expect(Set(StoreCorruption.all.map(\.kind)) == Set(StoreFinding.Kind.allCases))
+    expect(Set(StoreCorruption.all.map(\.kind)), is: Set(StoreFinding.Kind.allCases))
   }
 
   @Test(arguments: Backend.allCases)
@@ -50,9 +51,9 @@ import Testing
     for corruption in corruptions { try await corruption.damage(scene) }
     // Some corruptions hide others: a user with attributes and without devices has a device of another user now.
     let found = try await scene.check(repairing: true)
-    #expect(Set(found.map(\.kind)).isSubset(of: Set(corruptions.map(\.kind))))
-    #expect(found.count > corruptions.count / 2)
-    #expect(try await scene.check() == [])
+    expect(Set(found.map(\.kind)).isSubset(of: Set(corruptions.map(\.kind))))
+    expect(found.count > corruptions.count / 2)
+    expect(try await scene.check(), is: [])
   }
 
   @Test(arguments: Backend.allCases)
@@ -60,14 +61,14 @@ import Testing
     let scene = try await CheckScene(on: backend)
     _ = try await scene.command("HSET", scene.keys.slice(scene.slice.partition, of: "run"), "doubt", -5)
     _ = try await scene.store.repair.takeOut(scene.slice, reason: "damaged", hint: "look", worker: "w")
-    #expect(try await scene.check() == [])
+    expect(try await scene.check(), is: [])
   }
 
   @Test(arguments: Backend.allCases)
   func isolatedCampaignIsNotReported(on backend: Backend) async throws {
     let scene = try await CheckScene(on: backend)
-    #expect(try await scene.store.repair.takeOut(campaign: "run", reason: "damaged", hint: "look"))
-    #expect(try await scene.check() == [])
+    expect(try await scene.store.repair.takeOut(campaign: "run", reason: "damaged", hint: "look"))
+    expect(try await scene.check(), is: [])
   }
 
   /// Every form of a key has one type, and a check names each key that has another.
@@ -98,10 +99,10 @@ import Testing
     }
     var findings: [StoreFinding] = []
     _ = try await world.store.repair.check(pause: CheckScene.pause) { findings += $0 }
-    #expect(findings.allSatisfy { $0.kind == .wrongType && !$0.hint.isEmpty })
-    #expect(findings.map(\.key).sorted() == names.sorted())
+    expect(findings.allSatisfy { $0.kind == .wrongType && !$0.hint.isEmpty })
+    expect(findings.map(\.key).sorted(), is: names.sorted())
     let segment = findings.first { $0.key == world.keys.segment(0, "s") }
-    #expect(segment?.problem == "the key has a wrong type: its type is string, expected set")
+    expect(segment?.problem, is: "the key has a wrong type: its type is string, expected set")
   }
 
   /// A damaged key of one partition, or of the names of segments, hides no finding elsewhere.
@@ -117,7 +118,7 @@ import Testing
       _ = try await scene.command("SADD", scene.keys.users(elsewhere), "x")
       _ = try await scene.command("HSET", scene.keys.campaign("done"), "finished", 3)
       let kinds = Set(try await scene.check().map(\.kind))
-      #expect(kinds.isSuperset(of: [.wrongType, .userWithoutDevices, .wrongTotals]), "\(name): \(kinds)")
+      expect(kinds.isSuperset(of: [.wrongType, .userWithoutDevices, .wrongTotals]), "\(name): \(kinds)")
     }
   }
 
@@ -162,18 +163,18 @@ import Testing
       let before = try await sent()
       var findings: [StoreFinding] = []
       _ = try await world.store.repair.check(pause: CheckScene.pause) { findings += $0 }
-      #expect(findings.isEmpty == isOfPrunes && findings.allSatisfy { $0.kind == .unfinishedRegistration })
+      expect(findings.isEmpty == isOfPrunes && findings.allSatisfy { $0.kind == .unfinishedRegistration })
       let work = try await sent() - before
       if !isOfPrunes, count == Self.few {
         _ = try await world.store.repair.check(repairing: true, pause: CheckScene.pause) { _ in }
-        #expect(try await world.store.registry.user("u\(count - 1)")?.devices.count == 1)
+        expect(try await world.store.registry.user("u\(count - 1)")?.devices.count, is: 1)
       }
       await world.redis.close()
       await server.stop()
       return work
     }
     let (few, many) = (try await bytes(Self.few), try await bytes(4 * Self.few))
-    #expect(many < 7 * few, "\(few) bytes of \(Self.few) registrations, \(many) of four times as many")
+    expect(many < 7 * few, "\(few) bytes of \(Self.few) registrations, \(many) of four times as many")
   }
 
   /// There are several pages, so repeated reads for each page would show.

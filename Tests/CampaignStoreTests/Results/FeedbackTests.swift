@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import PushCore
 import Redis
+import TestKit
 import Testing
 
 /// Feedback about pruned devices. It reaches the owner index and the app's backend at least once, and undoes no later
@@ -9,10 +10,10 @@ struct FeedbackTests {
   @Test(arguments: Backend.allCases)
   func prunedTokenIsReportedAndHasNoOwner(on backend: Backend) async throws {
     let world = try await pruned(on: backend, user: #"x "quoted" ü"#)
-    #expect(
-      try await world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service) == [#"x "quoted" ü"#])
-    #expect(try await world.store.results.deliverFeedback(from: [0]) == 1)
-    #expect(try await world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service) == [nil])
+    expect(
+      try await world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service), is: [#"x "quoted" ü"#])
+    expect(try await world.store.results.deliverFeedback(from: [0]), is: 1)
+    expect(try await world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service), is: [nil])
     let lines = try await world.command("LRANGE", world.keys.feedback, 0, -1)
     let time = try await world.store.time() / 1000
     let members = try JSONValue(parsing: Array(lines[0].bytes ?? []), maximumDepth: 1)
@@ -24,13 +25,13 @@ struct FeedbackTests {
       uniqueKeysWithValues: object.map { member -> (String, String) in
         if case .string(let string) = member.value.kind { (member.name, string) } else { (member.name, "") }
       })
-    #expect(text["user"] == #"x "quoted" ü"#)
-    #expect(text["token"] == TestStore.text(1))
-    #expect(text["app"] == "news")
-    #expect(text["reason"] == "Unregistered")
+    expect(text["user"], is: #"x "quoted" ü"#)
+    expect(text["token"], is: TestStore.text(1))
+    expect(text["app"], is: "news")
+    expect(text["reason"], is: "Unregistered")
     let at = try #require(Timestamp.milliseconds(text["at"] ?? ""))
-    #expect((time - 60_000...time).contains(at))
-    #expect(try await world.store.results.deliverFeedback(from: [0]) == 0)
+    expect((time - 60_000...time).contains(at))
+    expect(try await world.store.results.deliverFeedback(from: [0]), is: 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -40,9 +41,9 @@ struct FeedbackTests {
     try await world.store.registry.register([
       DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 0))
     ])
-    #expect(try await world.store.results.deliverFeedback(from: [0]) == 1)
-    #expect(try await world.store.registry.user("x")?.devices.count == 1)
-    #expect(try await world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service) == ["x"])
+    expect(try await world.store.results.deliverFeedback(from: [0]), is: 1)
+    expect(try await world.store.registry.user("x")?.devices.count, is: 1)
+    expect(try await world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service), is: ["x"])
   }
 
   @Test(arguments: Backend.allCases)
@@ -51,9 +52,9 @@ struct FeedbackTests {
     try await world.store.registry.register([
       DeviceRegistration(user: "y", device: TestStore.device(1, registeredAt: 2000))
     ])
-    #expect(try await world.store.results.deliverFeedback(from: [0]) == 1)
-    #expect(try await world.store.registry.user("y")?.devices.count == 1)
-    #expect(try await world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service) == ["y"])
+    expect(try await world.store.results.deliverFeedback(from: [0]), is: 1)
+    expect(try await world.store.registry.user("y")?.devices.count, is: 1)
+    expect(try await world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service), is: ["y"])
   }
 
   @Test(arguments: Backend.allCases)
@@ -72,12 +73,12 @@ struct FeedbackTests {
       _ = try await ledger.commit(&batch, credit: 0)
       pruned += count
     }
-    #expect(try await world.store.results.deliverFeedback(from: 0..<8) == pruned)
-    #expect(try await world.command("LLEN", world.keys.feedback).integer == pruned)
+    expect(try await world.store.results.deliverFeedback(from: 0..<8), is: pruned)
+    expect(try await world.command("LLEN", world.keys.feedback).integer, is: pruned)
     let owners = try await world.store.registry.owners(
       of: (0..<60).map { try TestStore.deviceToken($0) }, TestStore.service)
-    #expect(owners.count { $0 == nil } == pruned)
-    for partition in 0..<8 { #expect(try await world.command("LLEN", world.keys.outbox(partition)).integer == 0) }
+    expect(owners.count { $0 == nil }, is: pruned)
+    for partition in 0..<8 { expect(try await world.command("LLEN", world.keys.outbox(partition)).integer, is: 0) }
   }
 
   /// A raw token of a job whose device a user has registered.
@@ -96,18 +97,18 @@ struct FeedbackTests {
   }
 
   private func expectFeedback(_ count: Int, _ world: TestStore) async throws {
-    #expect(try await world.command("LLEN", world.keys.feedback).integer == count)
-    #expect(try await world.command("XLEN", world.keys.events).integer == count)
+    expect(try await world.command("LLEN", world.keys.feedback).integer, is: count)
+    expect(try await world.command("XLEN", world.keys.events).integer, is: count)
   }
 
   @Test(arguments: Backend.allCases)
   func rawTokenRegisteredAfterTheAnswerIsNotReported(on backend: Backend) async throws {
     let (world, ledger) = try await raw(on: backend, registeredAt: 9000, answeredAt: 5000)
     _ = try await world.store.results.deliverFeedback(from: [0])
-    #expect(try await world.store.registry.user("x")?.devices.count == 1)
+    expect(try await world.store.registry.user("x")?.devices.count, is: 1)
     try await expectFeedback(0, world)
     let counters = try #require(try await ledger.close(.finish).counters)
-    #expect(counters.outcomes == [.unregistered: 1] && counters.pruned == 0)
+    expect(counters.outcomes == [.unregistered: 1] && counters.pruned == 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -116,8 +117,8 @@ struct FeedbackTests {
     try await world.store.registry.register([
       DeviceRegistration(user: "x", device: TestStore.device(0, registeredAt: 9000))
     ])
-    #expect(try await world.store.results.deliverFeedback(from: [0]) == 1)
-    #expect(try await world.store.registry.user("x")?.devices.count == 1)
+    expect(try await world.store.results.deliverFeedback(from: [0]), is: 1)
+    expect(try await world.store.registry.user("x")?.devices.count, is: 1)
     try await expectFeedback(0, world)
   }
 
@@ -125,14 +126,14 @@ struct FeedbackTests {
   func removedRawTokenIsReportedAtEachDelivery(on backend: Backend) async throws {
     let (world, ledger) = try await raw(on: backend, registeredAt: 1000, answeredAt: 5000)
     let entry = try #require(try await world.command("LINDEX", world.keys.outbox(0), 0).bytes.map(Array.init))
-    #expect(try await world.store.results.deliverFeedback(from: [0]) == 1)
-    #expect(try await world.store.registry.user("x") == nil)
+    expect(try await world.store.results.deliverFeedback(from: [0]), is: 1)
+    expect(try await world.store.registry.user("x") == nil)
     try await expectFeedback(1, world)
     // A worker died after the removal and before the message to the backend.
     try await world.command("RPUSH", world.keys.outbox(0), entry)
-    #expect(try await world.store.results.deliverFeedback(from: [0]) == 1)
+    expect(try await world.store.results.deliverFeedback(from: [0]), is: 1)
     try await expectFeedback(2, world)
-    #expect(try await ledger.close(.finish).counters?.pruned == 1)
+    expect(try await ledger.close(.finish).counters?.pruned, is: 1)
   }
 
   @Test(arguments: Backend.allCases)
@@ -150,11 +151,11 @@ struct FeedbackTests {
       for _ in 0..<4 { group.addTask { try await world.store.results.deliverFeedback(from: [0]) } }
       return try await group.reduce(0, +)
     }
-    #expect(delivered == 1200)
+    expect(delivered, is: 1200)
     let lines = try await world.command("LRANGE", world.keys.feedback, 0, -1).compactMap(\.string)
-    #expect(lines.count >= 1200)
-    #expect(Set(lines).count == 1200)
-    #expect(try await world.command("HLEN", world.keys.owner(0)).integer == 0)
+    expect(lines.count >= 1200)
+    expect(Set(lines).count, is: 1200)
+    expect(try await world.command("HLEN", world.keys.owner(0)).integer, is: 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -168,11 +169,11 @@ struct FeedbackTests {
         $0.append(last)
       }.get().integer
     }
-    #expect(try await deliver(2, "1", "2") == 1)
-    #expect(try await deliver(2, "1", "2") == 0)
-    #expect(try await deliver(3, "3", "4") == 0)
-    #expect(try await deliver(3, "3", "5") == 1)
-    #expect(try await deliver(3, "3", "5") == 0)
+    expect(try await deliver(2, "1", "2"), is: 1)
+    expect(try await deliver(2, "1", "2"), is: 0)
+    expect(try await deliver(3, "3", "4"), is: 0)
+    expect(try await deliver(3, "3", "5"), is: 1)
+    expect(try await deliver(3, "3", "5"), is: 0)
   }
 
   /// A store in which a commit has pruned a user's only device, and the feedback has not been delivered.
@@ -184,7 +185,7 @@ struct FeedbackTests {
     var batch = OutcomeBatch()
     batch.append(.unregistered, chunk, 0, .prune, reason: "Unregistered")
     _ = try await ledger.commit(&batch, credit: 0)
-    #expect(try await world.store.registry.user(user) == nil)
+    expect(try await world.store.registry.user(user) == nil)
     return world
   }
 }

@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import Testing
 
 /// Quarantined devices, which are kept but get no pushes.
@@ -40,38 +41,38 @@ import Testing
   func badTokenIsListedWithWhyAndSinceWhen(on backend: Backend, isRaw: Bool) async throws {
     let (world, devices) = try await made(on: backend, isRaw: isRaw)
     let device = try #require(devices.first)
-    #expect(devices.count == 1)
-    #expect(device.user == "x")
-    #expect(device.token == (try TestStore.deviceToken(1)))
-    #expect(device.reason == "BadDeviceToken")
-    #expect(device.campaign == "a")
+    expect(devices.count, is: 1)
+    expect(device.user, is: "x")
+    expect(device.token, is: try TestStore.deviceToken(1))
+    expect(device.reason, is: "BadDeviceToken")
+    expect(device.campaign, is: "a")
     let now = try await world.store.time() / 1000
-    #expect((now - 60_000...now).contains(device.at))
-    #expect(try await world.store.registry.user("x")?.devices.first?.isQuarantined == true)
-    #expect(
+    expect((now - 60_000...now).contains(device.at))
+    expect(try await world.store.registry.user("x")?.devices.first?.isQuarantined, is: true)
+    expect(
       try await world.store.results.quarantined(
-        [TestStore.deviceToken(1), TestStore.deviceToken(2), TestStore.deviceToken(9)], of: TestStore.service)
-        == [device, nil, nil])
+        [TestStore.deviceToken(1), TestStore.deviceToken(2), TestStore.deviceToken(9)], of: TestStore.service),
+      is: [device, nil, nil])
   }
 
   @Test(arguments: Backend.allCases)
   func releasedDeviceIsSentToAgain(on backend: Backend) async throws {
     let (world, devices) = try await made(on: backend)
-    #expect(try await world.store.results.release(devices) == [true])
-    #expect(try await world.store.registry.user("x")?.devices.first?.isQuarantined == false)
-    #expect(try await listed(world) == [])
-    #expect(try await world.store.results.release(devices) == [false])
+    expect(try await world.store.results.release(devices), is: [true])
+    expect(try await world.store.registry.user("x")?.devices.first?.isQuarantined, is: false)
+    expect(try await listed(world), is: [])
+    expect(try await world.store.results.release(devices), is: [false])
   }
 
   @Test(arguments: Backend.allCases)
   func purgedDeviceIsRemovedAndReported(on backend: Backend) async throws {
     let (world, devices) = try await made(on: backend)
-    #expect(try await world.store.results.purge(devices) == [true])
-    #expect(try await world.store.registry.user("x")?.devices.isEmpty != false)
-    #expect(try await world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service) == [nil])
-    #expect(try await listed(world) == [])
-    #expect(try await world.command("LLEN", world.keys.feedback).integer == 1)
-    #expect(try await world.store.registry.user("y")?.devices.count == 1)
+    expect(try await world.store.results.purge(devices), is: [true])
+    expect(try await world.store.registry.user("x")?.devices.isEmpty != false)
+    expect(try await world.store.registry.owners(of: [TestStore.deviceToken(1)], TestStore.service), is: [nil])
+    expect(try await listed(world), is: [])
+    expect(try await world.command("LLEN", world.keys.feedback).integer, is: 1)
+    expect(try await world.store.registry.user("y")?.devices.count, is: 1)
   }
 
   @Test(arguments: Backend.allCases)
@@ -81,16 +82,16 @@ import Testing
     try await world.store.registry.register([
       DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: 1000))
     ])
-    #expect(try await listed(world) == devices)
+    expect(try await listed(world), is: devices)
     let later = Int(devices[0].at) + 1
     try await world.store.registry.register([
       DeviceRegistration(user: "x", device: TestStore.device(1, registeredAt: UInt64(later)))
     ])
-    #expect(try await listed(world) == [])
-    #expect(try await world.store.registry.user("x")?.devices.first?.isQuarantined == false)
+    expect(try await listed(world), is: [])
+    expect(try await world.store.registry.user("x")?.devices.first?.isQuarantined, is: false)
     // A purge of the earlier list does not affect the device.
-    #expect(try await world.store.results.purge(devices) == [false])
-    #expect(try await world.store.registry.user("x")?.devices.count == 1)
+    expect(try await world.store.results.purge(devices), is: [false])
+    expect(try await world.store.registry.user("x")?.devices.count, is: 1)
   }
 
   /// A late answer to a push to the former user of the device, in the same partition.
@@ -101,7 +102,7 @@ import Testing
     try await world.store.registry.register([
       DeviceRegistration(user: "z", device: TestStore.device(1, registeredAt: 6000))
     ])
-    #expect(try await listed(world) == [])
+    expect(try await listed(world), is: [])
     let notice = DeviceNotice(
       head: .init(at: 7000, service: "apns", app: "news", campaign: "b"), action: .quarantine,
       reason: Reason.badDeviceToken.code, unknownReason: "", instant: 7000, token: [], user: "z")
@@ -110,11 +111,11 @@ import Testing
         .init(user: user, token: token, action: .quarantine, instant: 7000, note: notice.bytes)
       ])
     }
-    #expect(try await listed(world).map(\.user) == ["z"])
+    expect(try await listed(world).map(\.user), is: ["z"])
     // A note of a removed device is removed with the next edit of that device.
     _ = try await world.command("HDEL", world.keys.devices(0), "z")
     _ = try await world.store.registry.edit([.init(user: "z", token: token, action: .prune, instant: 7000)])
-    #expect(try await listed(world) == [])
+    expect(try await listed(world), is: [])
   }
 
   /// A device moves between users of one partition. Redis writes it to the new user before it removes it from the
@@ -126,7 +127,7 @@ import Testing
     // The test writes the first half of a move. The prune below is the other half.
     let x = try #require(try await world.command("HGET", world.keys.devices(0), "x").bytes)
     let flags = 3
-    #expect(x[flags] == 1)
+    expect(x[flags], is: 1)
     _ = try await world.command("HSET", world.keys.devices(0), "z", x[..<flags] + [0] + x[(flags + 1)...])
     _ = try await world.command("SADD", world.keys.users(0), "z")
     let notice = DeviceNotice(
@@ -135,10 +136,10 @@ import Testing
     for (user, action) in [("z", Registry.DeviceEdit.Action.quarantine), ("x", .prune)] {
       let edit = Registry.DeviceEdit(
         user: user, token: token, action: action, instant: 7000, note: notice.bytes)
-      #expect(try await world.store.registry.edit([edit]) == [true])
-      #expect(try await listed(world).map(\.user) == ["z"])
+      expect(try await world.store.registry.edit([edit]), is: [true])
+      expect(try await listed(world).map(\.user), is: ["z"])
     }
-    #expect(try await world.store.results.release(listed(world)) == [true])
-    #expect(try await listed(world) == [])
+    expect(try await world.store.results.release(listed(world)), is: [true])
+    expect(try await listed(world), is: [])
   }
 }

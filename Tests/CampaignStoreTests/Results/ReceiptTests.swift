@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import PushCore
 import Redis
+import TestKit
 import Testing
 
 /// Receipts: the actions of users on pushes, as the app reports them.
@@ -23,15 +24,15 @@ struct ReceiptTests {
     try await record(.opened, 0..<100)
     try await record(.opened, 50..<150)
     try await record(.opened, 0..<10, of: "unknown")
-    #expect(try await receipts() == [.delivered: 600, .opened: 150, .dismissed: 0])
+    expect(try await receipts(), is: [.delivered: 600, .opened: 150, .dismissed: 0])
     // Receipts of an ended campaign expire with it, including later ones.
     try await world.store.campaigns.end("a")
     try await record(.dismissed, 0..<20)
-    #expect(try await receipts() == [.delivered: 600, .opened: 150, .dismissed: 20])
+    expect(try await receipts(), is: [.delivered: 600, .opened: 150, .dismissed: 20])
     let own = try await world.keyNames("{\(world.keys.namespace):*:a").filter { $0.contains("ed:a") }
-    #expect(own.count >= 3)
-    for key in own { #expect(try #require(try await world.command("TTL", key).integer) > 0, "\(key)") }
-    #expect(try await world.keyNames("*\(world.keys.namespace)*unknown").isEmpty)
+    expect(own.count >= 3)
+    for key in own { expect(try #require(try await world.command("TTL", key).integer) > 0, "\(key)") }
+    expect(try await world.keyNames("*\(world.keys.namespace)*unknown").isEmpty)
   }
 
   @Test(arguments: Backend.allCases)
@@ -42,7 +43,7 @@ struct ReceiptTests {
     let allUsers = (0..<9).map { ReceiptEvent(.opened, campaign: "a", user: "u\($0)") }
     try await world.store.results.apply(allUsers)
     let ledger = try await world.claimed("a").ledger
-    #expect(try await world.expand(ledger, campaign) == 8)
+    expect(try await world.expand(ledger, campaign), is: 8)
     try await ledger.commit(credit: 7)
     // Redis withheld the push of the seventh target from its user, and no outcome is recorded yet.
     try await world.command("SETRANGE", world.keys.ledger(0, "a"), 6 * LedgerRecord.size + 5, "@")
@@ -58,14 +59,14 @@ struct ReceiptTests {
     for _ in 0..<2 {
       try await world.store.results.apply(allUsers)
       let opened = try await world.command("SMEMBERS", world.keys.receipts(0, .opened, "a")).compactMap(\.string)
-      #expect(Set(opened) == Set(reached) && opened.count == 3)
+      expect(Set(opened) == Set(reached) && opened.count == 3)
       // Redis ignores an index of another list of targets.
       try await world.command("SET", world.keys.recipients(0, "a"), "another")
     }
     // The users of raw tokens are unknown.
     _ = try await world.sealed("b", count: 3)
     try await world.store.results.apply([ReceiptEvent(.opened, campaign: "b", user: "u0")])
-    #expect(try await world.command("EXISTS", world.keys.receipts(0, .opened, "b")).integer == 0)
+    expect(try await world.command("EXISTS", world.keys.receipts(0, .opened, "b")).integer, is: 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -92,7 +93,7 @@ struct ReceiptTests {
           users[start..<min(start + 1000, users.count)].map { ReceiptEvent(.opened, campaign: "a", user: $0) })
       }
     }
-    #expect(try await world.command("SCARD", world.keys.receipts(0, .opened, "a")).integer == last.count)
+    expect(try await world.command("SCARD", world.keys.receipts(0, .opened, "a")).integer, is: last.count)
   }
 
   /// A later campaign under the same id has its own stages and variants.
@@ -102,13 +103,13 @@ struct ReceiptTests {
       try await world.store.results.rules(of: ["a"])["a"]?.parts(of: user).map { "\($0)" } ?? []
     }
     try await world.activate("a", #","stages":[{"users":["u1"]}]"#)
-    #expect(try await stage(of: "u1") == ["1"])
-    #expect(try await stage(of: "u2") == ["rest"])
+    expect(try await stage(of: "u1"), is: ["1"])
+    expect(try await stage(of: "u2"), is: ["rest"])
     try await world.command(
       "HSET", world.keys.campaign("a"), "createdAt", 1, "job",
       TestStore.job("a", audience: #"{"segment":"*"}"#, #","stages":[{"users":["u2"]}]"#))
-    #expect(try await stage(of: "u1") == ["rest"])
-    #expect(try await stage(of: "u2") == ["1"])
+    expect(try await stage(of: "u1"), is: ["rest"])
+    expect(try await stage(of: "u2"), is: ["1"])
   }
 
   @Test func cacheOfRulesIsBounded() {
@@ -116,19 +117,19 @@ struct ReceiptTests {
     for number in 0...ReceiptRuleCache.most {
       cache.add(ReceiptRules(nil, variants: nil), of: "c\(number)", createdAt: number)
     }
-    #expect(cache.rules(of: "c0", createdAt: 0) == nil)
+    expect(cache.rules(of: "c0", createdAt: 0) == nil)
     let last = ReceiptRuleCache.most
-    #expect(cache.rules(of: "c\(last)", createdAt: last) != nil)
-    #expect(cache.rules(of: "c\(last)", createdAt: 0) == nil)
+    expect(cache.rules(of: "c\(last)", createdAt: last) != nil)
+    expect(cache.rules(of: "c\(last)", createdAt: 0) == nil)
   }
 
   @Test func receiptsAreReadOrRejectedWithAReason() throws {
     func receipt(_ text: String) throws -> ReceiptEvent {
       try ReceiptEvent(parsing: Array(text.utf8), now: 1_800_000_000_000)
     }
-    #expect(
-      try receipt(#"{"event":"opened","campaign":"a","user":"ada","at":1700000000000}"#)
-        == ReceiptEvent(.opened, campaign: "a", user: "ada"))
+    expect(
+      try receipt(#"{"event":"opened","campaign":"a","user":"ada","at":1700000000000}"#),
+      is: ReceiptEvent(.opened, campaign: "a", user: "ada"))
     for (text, says) in [
       ("{}", "event: is missing"), (#"{"event":"clicked","campaign":"a","user":"b"}"#, "not one of delivered"),
       (#"{"event":"opened","user":"b"}"#, "campaign: is missing"),
@@ -137,7 +138,7 @@ struct ReceiptTests {
       (#"{"event":"opened","campaign":"a","user":"b","variant":1}"#, "'variant': unknown field in this event"),
     ] {
       let error = #expect(throws: DeviceRowDraft.Problem.self) { try receipt(text) }
-      #expect(error?.description.contains(says) == true, "\(text): \(error?.description ?? "")")
+      expect(error?.description.contains(says), is: true, "\(text): \(error?.description ?? "")")
     }
   }
 }

@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -21,22 +22,22 @@ struct ResultsTests {
     }
     var users: Set<String> = []
     try await world.store.results.forEachResult(of: "a") { page in
-      #expect(page.count <= 500)
+      expect(page.count <= 500)
       for result in page {
-        #expect(users.insert(result.user).inserted)
-        #expect(result.outcome == .accepted)
-        #expect(result.at == 5000)
-        #expect(result.token?.bytes == TestStore.token(Int(result.user.dropFirst()) ?? -1))
+        expect(users.insert(result.user).inserted)
+        expect(result.outcome, is: .accepted)
+        expect(result.at, is: 5000)
+        expect(result.token?.bytes, is: TestStore.token(Int(result.user.dropFirst()) ?? -1))
       }
       return true
     }
-    #expect(users.count == 1200)
+    expect(users.count, is: 1200)
     var pages = 0
     try await world.store.results.forEachResult(of: "a") { _ in
       pages += 1
       return false
     }
-    #expect(pages == 1)
+    expect(pages, is: 1)
   }
 
   @Test(arguments: Backend.allCases)
@@ -49,11 +50,11 @@ struct ResultsTests {
       results += page
       return true
     }
-    #expect(results.map(\.outcome) == [.accepted, nil, nil, nil])
-    #expect(results.map(\.at) == [5000, 0, 0, 0])
+    expect(results.map(\.outcome), is: [.accepted, nil, nil, nil])
+    expect(results.map(\.at), is: [5000, 0, 0, 0])
     // The last answer of a waiting target is returned.
-    #expect(results[1].status == 503)
-    #expect(results[1].reason == "ServiceUnavailable")
+    expect(results[1].status, is: 503)
+    expect(results[1].reason, is: "ServiceUnavailable")
   }
 
   @Test(arguments: Backend.allCases)
@@ -73,10 +74,10 @@ struct ResultsTests {
     // Some tokens still have an owner, others do not.
     for number in 0..<20 {
       let result = try await world.store.results.result(of: TestStore.deviceToken(number), "apns", in: "a")
-      #expect(result?.user == "u\(number)")
-      #expect(result?.outcome == .unregistered)
+      expect(result?.user, is: "u\(number)")
+      expect(result?.outcome, is: .unregistered)
     }
-    #expect(try await world.store.results.result(of: TestStore.deviceToken(99), "apns", in: "a") == nil)
+    expect(try await world.store.results.result(of: TestStore.deviceToken(99), "apns", in: "a") == nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -90,25 +91,25 @@ struct ResultsTests {
     try await done.commit(.accepted, 0..<count)
     // The sum is the same if the first slice is closed and not counted, or counted, while the other is half-way.
     let counters = try #require(try await done.close(.finish).counters)
-    #expect(try await world.store.campaigns.show("a")?.counters.outcomes == [.accepted: count])
-    #expect(try await world.store.campaigns.find("a")?.counters.targets == 0)
+    expect(try await world.store.campaigns.show("a")?.counters.outcomes, is: [.accepted: count])
+    expect(try await world.store.campaigns.find("a")?.counters.targets, is: 0)
     _ = try await world.store.slices.finish(first, counters: counters, lane: .normal, worker: "w")
-    #expect(try await world.store.campaigns.show("a")?.counters.outcomes == [.accepted: count])
-    #expect(try await world.store.campaigns.find("a")?.counters.targets == count)
+    expect(try await world.store.campaigns.show("a")?.counters.outcomes, is: [.accepted: count])
+    expect(try await world.store.campaigns.find("a")?.counters.targets, is: count)
 
     let second = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     let half = try await world.claimed("a", second.partition).ledger
-    #expect(try await world.expand(half, campaign) == 100 - count)
+    expect(try await world.expand(half, campaign), is: 100 - count)
     try await half.commit(credit: 10)
     try await half.commit([0: .terminal(.rejected), 1: .waiting(milliseconds: 60_000)])
     let record = try #require(try await world.store.campaigns.show("a"))
-    #expect(record.counters.targets == 100)
-    #expect(record.counters.outcomes == [.accepted: count, .rejected: 1])
-    #expect(record.counters.inDoubt == 8)
-    #expect(record.counters.retrying == 1)
-    #expect(record.pending == 99 - count)
-    #expect((record.slices.finished, record.slices.total) == (1, 2))
-    #expect(record.state == .active)
+    expect(record.counters.targets, is: 100)
+    expect(record.counters.outcomes, is: [.accepted: count, .rejected: 1])
+    expect(record.counters.inDoubt, is: 8)
+    expect(record.counters.retrying, is: 1)
+    expect(record.pending, is: 99 - count)
+    expect((record.slices.finished, record.slices.total) == (1, 2))
+    expect(record.state, is: .active)
   }
 
   @Test func jobIsReadOnlyOnRequest() async throws {
@@ -117,7 +118,7 @@ struct ResultsTests {
     let users = (0..<20_000).map { "\"user-\($0)\"" }.joined(separator: ",")
     try await world.activate("a", audience: "{\"users\":[\(users)]}")
     let store = world.store
-    #expect(try await store.campaigns.status(of: "a")?.state == .active)
+    expect(try await store.campaigns.status(of: "a")?.state, is: .active)
     func read(_ body: () async throws -> Void) async throws -> Int {
       func sent() async throws -> Int {
         Int(try await world.redis.serverInfo(section: "stats").fields["total_net_output_bytes"] ?? "") ?? 0
@@ -132,8 +133,8 @@ struct ResultsTests {
       _ = try await store.campaigns.find("a")
       _ = try await store.campaigns.show("a")
     }
-    #expect(claims < 20_000 && looks < 20_000, "\(claims), \(looks)")
-    #expect(try await read { _ = try await store.campaigns.findWithJob("a") } > 200_000)
+    expect(claims < 20_000 && looks < 20_000, "\(claims), \(looks)")
+    expect(try await read { _ = try await store.campaigns.findWithJob("a") } > 200_000)
     await server.stop()
   }
 
@@ -143,18 +144,19 @@ struct ResultsTests {
     let before = try await world.store.time() / 1000
     try await world.activate("a", #","lane":"urgent","ttl":"2d","expiration":"4h""#)
     let record = try #require(try await world.store.campaigns.find("a"))
-    #expect(record.app == "news")
-    #expect(record.lane == .urgent)
-    #expect(record.delivery.timeToLive == 2 * 86400)
-    #expect(record.times.createdAt >= before)
+    expect(record.app, is: "news")
+    expect(record.lane, is: .urgent)
+    expect(record.delivery.timeToLive, is: 2 * 86400)
+    expect(record.times.createdAt >= before)
     let expiration = try #require(record.delivery.expiration)
-    #expect((before / 1000 + 4 * 3600...before / 1000 + 4 * 3600 + 600).contains(expiration))
+    expect((before / 1000 + 4 * 3600...before / 1000 + 4 * 3600 + 600).contains(expiration))
     let job = try #require(try await world.store.campaigns.findWithJob("a")).job
-    #expect(try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: "com.example.news"))]])).id == "a")
+    expect(
+      try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: "com.example.news"))]])).id, is: "a")
     try await world.activate("b", #","expiration":"0""#)
-    #expect(try await world.store.campaigns.find("b")?.delivery.expiration == 0)
+    expect(try await world.store.campaigns.find("b")?.delivery.expiration, is: 0)
     try await world.activate("c")
-    #expect(try await world.store.campaigns.find("c")?.delivery.expiration == nil)
-    #expect(try await Set(world.store.campaigns.all().map(\.id)) == ["a", "b", "c"])
+    expect(try await world.store.campaigns.find("c")?.delivery.expiration, is: nil)
+    expect(try await Set(world.store.campaigns.all().map(\.id)), is: ["a", "b", "c"])
   }
 }

@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import Testing
 
 /// The end of slices and campaigns. A slice ends once, with an outcome for every target. A campaign ends with its last
@@ -11,26 +12,26 @@ struct ClosingTests {
   func sliceWithAnythingLeftIsNotFinished(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let ledger = try await world.sealed("a", count: 3)
-    #expect(try await ledger.close(.finish).counters == nil)
+    expect(try await ledger.close(.finish).counters, is: nil)
     try await ledger.commit(credit: 3)
-    #expect(try await ledger.close(.finish).counters == nil)
+    expect(try await ledger.close(.finish).counters, is: nil)
     try await ledger.commit([0: .terminal(.accepted), 1: .terminal(.failed), 2: .waiting(milliseconds: 60_000)])
-    #expect(try await ledger.close(.finish).counters == nil)
+    expect(try await ledger.close(.finish).counters, is: nil)
     try await ledger.commit([2: .terminal(.expired)])
     let counters = try #require(try await ledger.close(.finish).counters)
-    #expect(counters.targets == 3)
-    #expect(counters.outcomes == [.accepted: 1, .failed: 1, .expired: 1])
+    expect(counters.targets, is: 3)
+    expect(counters.outcomes, is: [.accepted: 1, .failed: 1, .expired: 1])
     // A caller that missed the reply gets it again, and nothing changes any more.
-    #expect(try await ledger.close(.finish).counters == counters)
-    #expect(try await ledger.close(.cancel).counters == counters)
-    #expect(try await ledger.commit([0: .terminal(.failed)]).isOwner == false)
-    #expect(try await ledger.close(.finish).counters == counters)
+    expect(try await ledger.close(.finish).counters, is: counters)
+    expect(try await ledger.close(.cancel).counters, is: counters)
+    expect(try await ledger.commit([0: .terminal(.failed)]).isOwner, is: false)
+    expect(try await ledger.close(.finish).counters, is: counters)
   }
 
   @Test(arguments: Backend.allCases)
   func unsealedSliceIsNotFinished(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1, activating: "a")
-    #expect(try await world.claimed("a").ledger.close(.finish).counters == nil)
+    expect(try await world.claimed("a").ledger.close(.finish).counters, is: nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -41,28 +42,29 @@ struct ClosingTests {
       0: .terminal(.accepted), 1: .terminal(.badToken), 2: .waiting(milliseconds: 60_000), 3: .waiting(),
     ])
     // One retry is granted again. It is in doubt, like targets 4 and 5.
-    #expect(try await ledger.commit(credit: 1).retries.map(\.index) == [3])
+    expect(try await ledger.commit(credit: 1).retries.map(\.index), is: [3])
     try await world.store.campaigns.control("a", .cancel)
     let counters = try #require(try await ledger.close(.cancel).counters)
-    #expect(counters.outcomes == [.accepted: 1, .badToken: 1, .unknown: 3, .cancelled: 5])
-    #expect(counters.inDoubt == 0)
-    #expect(counters.retrying == 0)
-    #expect(counters.targets == 10)
+    expect(counters.outcomes, is: [.accepted: 1, .badToken: 1, .unknown: 3, .cancelled: 5])
+    expect(counters.inDoubt, is: 0)
+    expect(counters.retrying, is: 0)
+    expect(counters.targets, is: 10)
     let slice = SliceReference(campaign: "a", partition: 0)
-    #expect(try await world.store.slices.finish(slice, counters: counters, lane: .normal, worker: "w") == .cancelled)
+    expect(try await world.store.slices.finish(slice, counters: counters, lane: .normal, worker: "w"), is: .cancelled)
 
     let record = try #require(try await world.store.campaigns.show("a"))
-    #expect(record.state == .cancelled)
-    #expect(record.counters.outcomes == counters.outcomes)
-    #expect(record.pending == 0)
+    expect(record.state, is: .cancelled)
+    expect(record.counters.outcomes, is: counters.outcomes)
+    expect(record.pending, is: 0)
     // The export has the same outcomes, target by target.
     var lines: [Outcome?] = []
     try await world.store.results.forEachResult(of: "a") { page in
       lines += page.map(\.outcome)
       return true
     }
-    #expect(
-      lines.map { $0?.name } == [
+    expect(
+      lines.map { $0?.name },
+      is: [
         "accepted", "badToken", "cancelled", "unknown", "unknown", "unknown", "cancelled", "cancelled", "cancelled",
         "cancelled",
       ])
@@ -75,8 +77,8 @@ struct ClosingTests {
     var pipeline = RedisPipeline()
     ledger.append(SealedTargets(pages: [[1, 2, 3]]), to: &pipeline)
     _ = try await world.store.run(pipeline)
-    #expect(try await ledger.close(.cancel).counters == SliceCounters())
-    #expect(try await world.isBuilding(ledger) == false)
+    expect(try await ledger.close(.cancel).counters, is: SliceCounters())
+    expect(try await world.isBuilding(ledger), is: false)
     try await world.store.results.forEachResult(of: "a") { page in
       Issue.record("results of no targets: \(page)")
       return true
@@ -96,10 +98,10 @@ struct ClosingTests {
     counters.outcomes = outcomes
     counters.targets = outcomes.values.reduce(0, +)
     let slice = SliceReference(campaign: "a", partition: 0)
-    #expect(try await world.store.slices.finish(slice, counters: counters, lane: .normal, worker: "w") == state)
+    expect(try await world.store.slices.finish(slice, counters: counters, lane: .normal, worker: "w"), is: state)
     let record = try #require(try await world.store.campaigns.find("a"))
-    #expect(record.state == state)
-    #expect(record.reason?.hasPrefix("none of its 5 pushes was accepted: ") ?? false == (state == .failed))
+    expect(record.state, is: state)
+    expect(record.reason?.hasPrefix("none of its 5 pushes was accepted: ") ?? false == (state == .failed))
   }
 
   @Test(arguments: Backend.allCases)
@@ -111,18 +113,18 @@ struct ClosingTests {
     counters.pruned = 1
     let first = SliceReference(campaign: "a", partition: 1)
     for _ in 0..<3 {
-      #expect(try await world.store.slices.finish(first, counters: counters, lane: .normal, worker: "w") == nil)
+      expect(try await world.store.slices.finish(first, counters: counters, lane: .normal, worker: "w"), is: nil)
     }
     let record = try #require(try await world.store.campaigns.find("a"))
-    #expect(record.counters == counters)
-    #expect((record.slices.finished, record.slices.total) == (1, 2))
-    #expect(record.state == .active)
+    expect(record.counters, is: counters)
+    expect((record.slices.finished, record.slices.total) == (1, 2))
+    expect(record.state, is: .active)
     let second = SliceReference(campaign: "a", partition: 0)
-    #expect(try await world.store.slices.finish(second, counters: counters, lane: .normal, worker: "w") == .completed)
-    #expect(try await world.store.slices.finish(second, counters: counters, lane: .normal, worker: "w") == nil)
-    #expect(try await world.store.campaigns.find("a")?.counters.targets == 10)
-    #expect(try await world.store.campaigns.isIdle())
-    #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
+    expect(try await world.store.slices.finish(second, counters: counters, lane: .normal, worker: "w"), is: .completed)
+    expect(try await world.store.slices.finish(second, counters: counters, lane: .normal, worker: "w"), is: nil)
+    expect(try await world.store.campaigns.find("a")?.counters.targets, is: 10)
+    expect(try await world.store.campaigns.isIdle())
+    expect(try await world.store.slices.dequeueSlice(worker: "w"), is: nil)
   }
 
   @Test(arguments: Backend.allCases)
@@ -133,29 +135,29 @@ struct ClosingTests {
     try await world.command("RPUSH", world.keys.open("a"), slice.partition)
     try await world.command("ZADD", world.keys.parked, 0, slice.description)
     _ = try await world.store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w")
-    #expect(try await world.command("LLEN", world.keys.processing(worker: "w")).integer == 0)
-    #expect(try await world.command("ZCARD", world.keys.parked).integer == 0)
+    expect(try await world.command("LLEN", world.keys.processing(worker: "w")).integer, is: 0)
+    expect(try await world.command("ZCARD", world.keys.parked).integer, is: 0)
     // A worker that takes the reference again finds the slice closed, and drops it.
-    #expect(try await world.store.slices.dequeueSlice(worker: "w") != slice)
-    #expect(try await world.store.slices.dequeueSlice(worker: "w") == slice)
-    #expect(try await world.store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w") == nil)
-    #expect(try await world.store.campaigns.find("a")?.slices.finished == 1)
-    #expect(try await world.command("LLEN", world.keys.processing(worker: "w")).integer == 1)
-    #expect(try await world.command("LLEN", world.keys.open("a")).integer == 0)
+    expect(try await world.store.slices.dequeueSlice(worker: "w") != slice)
+    expect(try await world.store.slices.dequeueSlice(worker: "w"), is: slice)
+    expect(try await world.store.slices.finish(slice, counters: SliceCounters(), lane: .normal, worker: "w"), is: nil)
+    expect(try await world.store.campaigns.find("a")?.slices.finished, is: 1)
+    expect(try await world.command("LLEN", world.keys.processing(worker: "w")).integer, is: 1)
+    expect(try await world.command("LLEN", world.keys.open("a")).integer, is: 0)
   }
 
   @Test(arguments: Backend.allCases)
   func sliceOfAWorkerThatDiedBeforeCountingIsCounted(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)
     let ledger = try await world.sealed("a", count: 2)
-    #expect(try await world.store.slices.dequeueSlice(worker: "dead") != nil)
+    expect(try await world.store.slices.dequeueSlice(worker: "dead") != nil)
     try await ledger.commit(credit: 2)
     try await ledger.commit(.accepted, 0..<2)
-    #expect(try await ledger.close(.finish).counters != nil)
-    #expect(try await world.store.slices.uncounted([ledger.slice]) == [ledger.slice])
+    expect(try await ledger.close(.finish).counters != nil)
+    expect(try await world.store.slices.uncounted([ledger.slice]), is: [ledger.slice])
     // The worker is dead. Its reference comes back, and the next worker finds the slice closed and not counted.
     let requeued = try await world.store.slices.takeOver(from: "dead")
-    #expect(requeued == [ledger.slice])
+    expect(requeued, is: [ledger.slice])
     let slice = try #require(try await world.store.slices.dequeueSlice(worker: "w"))
     let next = SliceLedger(store: world.store, slice: slice, lease: 1000, app: "news")
     guard case .finished = try await next.claim(worker: "w") else {
@@ -163,9 +165,9 @@ struct ClosingTests {
       return
     }
     let counters = try #require(try await next.close(.finish).counters)
-    #expect(counters.outcomes == [.accepted: 2])
-    #expect(try await world.store.slices.finish(slice, counters: counters, lane: .normal, worker: "w") == .completed)
-    #expect(try await world.store.slices.uncounted([slice]) == [])
+    expect(counters.outcomes, is: [.accepted: 2])
+    expect(try await world.store.slices.finish(slice, counters: counters, lane: .normal, worker: "w"), is: .completed)
+    expect(try await world.store.slices.uncounted([slice]), is: [])
   }
 
   @Test(arguments: Backend.allCases)
@@ -175,13 +177,13 @@ struct ClosingTests {
     let before = try await ownKeys(world)
     try await finishOne(world, "a", #","ttl":"1h""#)
     let keys = try await ownKeys(world).subtracting(before)
-    #expect(keys.count >= 6)
+    expect(keys.count >= 6)
     let lasting = [
       world.keys.all, world.keys.expiring, world.keys.job("a"), world.keys.workers, world.keys.changes,
     ]
     for key in keys where !lasting.contains(key) {
       let lifetime = try #require(try await world.command("TTL", key).integer)
-      #expect((3500...3600).contains(lifetime), "\(key): \(lifetime)")
+      expect((3500...3600).contains(lifetime), "\(key): \(lifetime)")
     }
   }
 
@@ -194,8 +196,8 @@ struct ClosingTests {
     try await world.command("PERSIST", key)
     try await world.command("ZADD", world.keys.ended, 1, "a")
     _ = try await world.store.dueTasks("w")
-    #expect(try await world.command("TTL", key).integer ?? -1 > 0)
-    #expect(try await world.command("ZCARD", world.keys.ended).integer == 0)
+    expect(try await world.command("TTL", key).integer ?? -1 > 0)
+    expect(try await world.command("ZCARD", world.keys.ended).integer, is: 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -208,11 +210,11 @@ struct ClosingTests {
       try await world.command("ZADD", world.keys.all, number, "old-\(number)")
     }
     try await expireNow("a", world)
-    #expect(try await world.store.campaigns.find("a") == nil)
+    expect(try await world.store.campaigns.find("a") == nil)
     try await finishOne(world, "c")
     let listed = try await world.command("ZRANGE", world.keys.all, CampaignStore.batch, -1)
-    #expect(listed.map(\.string) == ["b", "c"])
-    #expect(try await world.command("ZRANGE", world.keys.expiring, 0, -1).map(\.string) == ["b", "c"])
+    expect(listed.map(\.string), is: ["b", "c"])
+    expect(try await world.command("ZRANGE", world.keys.expiring, 0, -1).map(\.string), is: ["b", "c"])
   }
 
   @Test(arguments: Backend.allCases)
@@ -222,7 +224,7 @@ struct ClosingTests {
     try await world.command("PERSIST", world.keys.campaign("a"))
     try await world.command("ZADD", world.keys.expiring, 1, "a")
     try await finishOne(world, "b")
-    #expect(try await world.command("ZRANGE", world.keys.all, 0, -1).map(\.string) == ["a", "b"])
+    expect(try await world.command("ZRANGE", world.keys.all, 0, -1).map(\.string), is: ["a", "b"])
   }
 
   @Test(arguments: Backend.allCases)
@@ -234,12 +236,12 @@ struct ClosingTests {
     for isForgotten in [false, true] {
       if isForgotten { try await world.command("DEL", world.keys.campaign("a")) }
       let partitions = try await world.store.queue.writeAudience(of: campaign)
-      #expect(try await world.command("EXISTS", world.keys.audience(partitions[0], "a")).integer == 1)
+      expect(try await world.command("EXISTS", world.keys.audience(partitions[0], "a")).integer, is: 1)
       let admission = try await world.store.queue.write(
         campaign, job: job, digest: "", partitions: partitions, start: 0, worker: "slow")
-      #expect(admission == .duplicate)
-      #expect(try await world.command("EXISTS", world.keys.audience(partitions[0], "a")).integer == 0)
-      #expect(try await world.store.slices.dequeueSlice(worker: "w") == nil)
+      expect(admission, is: .duplicate)
+      expect(try await world.command("EXISTS", world.keys.audience(partitions[0], "a")).integer, is: 0)
+      expect(try await world.store.slices.dequeueSlice(worker: "w"), is: nil)
     }
   }
 
@@ -257,7 +259,8 @@ struct ClosingTests {
     try await ledger.commit(credit: count)
     try await ledger.commit(.rejected, 0..<count)
     let counters = try #require(try await ledger.close(.finish).counters)
-    #expect(try await world.store.slices.finish(slice, counters: counters, lane: .normal, worker: "w")?.isFinal == true)
+    expect(
+      try await world.store.slices.finish(slice, counters: counters, lane: .normal, worker: "w")?.isFinal, is: true)
   }
 
   private func ownKeys(_ world: TestStore) async throws -> Set<String> {

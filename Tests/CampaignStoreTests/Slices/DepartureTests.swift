@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -170,12 +171,12 @@ struct DepartureTests {
     try await departure.say(in: world)
     var granter = Granter(ledger)
     let decisions = try await granter.grant(credit: 40)
-    #expect(decisions.count == 40)
+    expect(decisions.count, is: 40)
     for (place, decision) in decisions {
-      #expect(decision == (place == index ? .init(withheldAs: departure.outcome) : .send), "\(place)")
+      expect(decision, is: place == index ? .init(withheldAs: departure.outcome) : .send, "\(place)")
     }
     // A replaced list does not say which of its users are new.
-    #expect(granter.checked == (0, departure == .replacedList ? 40 : 1))
+    expect(granter.checked == (0, departure == .replacedList ? 40 : 1))
   }
 
   /// The same rule applies to a retry, and to a target that is sent again after a takeover.
@@ -187,18 +188,18 @@ struct DepartureTests {
     let ledger = try await sealed("a", in: world)
     let index = try #require(try await indexes(ledger, 40)["u7"])
     var granter = Granter(ledger)
-    #expect(try await granter.grant(credit: 40).values.allSatisfy { $0 == .send } && granter.checked == (0, 0))
+    expect(try await granter.grant(credit: 40).values.allSatisfy { $0 == .send } && granter.checked == (0, 0))
     try await ledger.commit([index: .waiting(), (index + 1) % 40: .waiting()])
     if departure == .prune { try await world.endLease("other") }
     try await departure.say(in: world)
     let seal = ledger.claim
     let doubt = try #require(try await ledger.regrant([index, (index + 1) % 40], seal: seal))
-    #expect(doubt == [departure == .erasure ? .send : .init(withheldAs: departure.outcome), .send])
+    expect(doubt, is: [departure == .erasure ? .send : .init(withheldAs: departure.outcome), .send])
     let retries = try await granter.grant(credit: 2)
-    #expect(retries == [index: .init(withheldAs: departure.outcome), (index + 1) % 40: .send])
+    expect(retries, is: [index: .init(withheldAs: departure.outcome), (index + 1) % 40: .send])
     // The target ends like any other.
     try await ledger.commit([index: .terminal(departure.outcome, attempt: 1)])
-    #expect(try await ledger.record(index).state == .terminal(departure.outcome))
+    expect(try await ledger.record(index).state, is: .terminal(departure.outcome))
   }
 
   /// An ordinary campaign checks no target. The departure of one user withholds no target of another.
@@ -215,7 +216,7 @@ struct DepartureTests {
     try await world.store.audiences.add(["u3"], to: "~news")
     _ = try await world.store.audiences.remove(["u3"], from: "~news")
     let decisions = try await granter.grant(credit: 300)
-    #expect(decisions.count == 300 && decisions.values.allSatisfy { $0 == .send } && granter.checked.behind <= 2)
+    expect(decisions.count == 300 && decisions.values.allSatisfy { $0 == .send } && granter.checked.behind <= 2)
   }
 
   /// More departures than the ring has room for, in one step or in many. Every target is checked.
@@ -238,10 +239,10 @@ struct DepartureTests {
         withheld.insert(index)
       }
     }
-    #expect(withheld == Set(gone.compactMap { place[$0] }))
-    #expect(granter.checked.before + granter.checked.behind == (count > 512 ? 1200 : count))
+    expect(withheld, is: Set(gone.compactMap { place[$0] }))
+    expect(granter.checked.before + granter.checked.behind, is: count > 512 ? 1200 : count)
     // Only the first grant did not know these departures.
-    #expect(granter.checked.behind <= 80)
+    expect(granter.checked.behind <= 80)
   }
 
   /// The worker names targets for the credit that it requests. Redis decides only about targets that it grants.
@@ -252,11 +253,11 @@ struct DepartureTests {
     try await world.store.audiences.add((0..<20).map { "u\($0)" }, to: "~news")
     let chunk = try await ledger.targets(from: 0, count: 20)
     let answer = try await ledger.commit(credit: 5, suspects: (0..<20).map(chunk.target))
-    #expect(answer.withheld.map(\.index) == Array(0..<5))
-    #expect(answer.withheld.allSatisfy { $0.decision == .init(withheldAs: .optedOut) })
+    expect(answer.withheld.map(\.index), is: Array(0..<5))
+    expect(answer.withheld.allSatisfy { $0.decision == .init(withheldAs: .optedOut) })
     // Redis does not decide again about targets that were granted before.
     let next = try await ledger.commit(credit: 5, suspects: (0..<20).map(chunk.target))
-    #expect(next.withheld.map(\.index) == Array(5..<10))
+    expect(next.withheld.map(\.index), is: Array(5..<10))
   }
 
   /// A slice's own prunes make none of its other targets invalid and cause no checks, even for targets of the same
@@ -271,7 +272,7 @@ struct DepartureTests {
     _ = try await granter.grant(credit: 100)
     // The first target of a user is pruned, and the other one waits.
     for index in stride(from: 0, to: 40, by: 2) {
-      #expect(chunk.user(index) == chunk.user(index + 1))
+      expect(chunk.user(index), is: chunk.user(index + 1))
       var batch = OutcomeBatch()
       batch.append(.unregistered, chunk, index, .prune, reason: "Unregistered")
       batch.append(.waiting(), at: index + 1)
@@ -279,9 +280,10 @@ struct DepartureTests {
       let answer = try await ledger.commit(&batch, credit: index < 20 ? index % 3 : 0, departures: granter.number)
       _ = try await granter.take(answer, from: before)
     }
-    #expect(granter.checked == (0, 0))
-    #expect(
-      try await world.command("GETRANGE", world.keys.departures(0), 0, 5).bytes.map(Array.init) == [0, 0, 0, 0, 0, 20])
+    expect(granter.checked == (0, 0))
+    expect(
+      try await world.command("GETRANGE", world.keys.departures(0), 0, 5).bytes.map(Array.init),
+      is: [0, 0, 0, 0, 0, 20])
     // A new owner does not have to check them either.
     try await world.endLease("a")
     var heir = Granter(try await world.claimed("a", rules: Self.rules).ledger, seal: ledger.claim)
@@ -290,8 +292,8 @@ struct DepartureTests {
     try await world.store.audiences.add([String(decoding: user, as: UTF8.self)], to: "~news")
     let decisions = try await heir.grant(credit: 300)
     let left = decisions.keys.filter { chunk.user($0) == user }
-    #expect(left.contains(250) && Set(left) == Set(decisions.keys.filter { decisions[$0]?.withheld == .optedOut }))
-    #expect(heir.checked == (0, left.count))
+    expect(left.contains(250) && Set(left) == Set(decisions.keys.filter { decisions[$0]?.withheld == .optedOut }))
+    expect(heir.checked == (0, left.count))
   }
 
   /// A worker was away, and Redis lost the worker's targets together with the departures. Every target is checked.
@@ -305,10 +307,10 @@ struct DepartureTests {
     try await world.store.audiences.add(["u7"], to: "~news")
     try await world.command("DEL", world.keys.slice(0, of: "a"), world.keys.targets(0, "a"), world.keys.departures(0))
     _ = try await ledger.claim(worker: "w")
-    #expect(try await world.store.expansion.restore(targets, of: ledger))
+    expect(try await world.store.expansion.restore(targets, of: ledger))
     var granter = Granter(ledger)
     let decisions = try await granter.grant(credit: 50)
-    #expect(decisions.values.count { $0.withheld == .optedOut } == 1 && granter.checked == (0, 50))
+    expect(decisions.values.count { $0.withheld == .optedOut } == 1 && granter.checked == (0, 50))
   }
 
   /// Carillon does not know the users of raw tokens.
@@ -318,9 +320,9 @@ struct DepartureTests {
     let ledger = try await world.sealed("a", count: 10)
     _ = try await world.store.registry.unregister([TestStore.deviceToken(3)], of: TestStore.service, at: 5000)
     var granter = Granter(ledger)
-    #expect(try await granter.grant(credit: 10).values.allSatisfy { $0 == .send } && granter.checked == (0, 0))
+    expect(try await granter.grant(credit: 10).values.allSatisfy { $0 == .send } && granter.checked == (0, 0))
     let decisions = try await ledger.regrant([3], seal: ledger.claim)
-    #expect(decisions == [.send])
+    expect(decisions, is: [.send])
   }
 
   /// Compares the fingerprint of the script with that of the worker.
@@ -328,14 +330,14 @@ struct DepartureTests {
     let world = try await TestStore(on: .single, partitions: 1)
     let users = ["", "a", "u7", "foobar", "\u{1F468}\u{200D}\u{1F469}", String(repeating: "\u{FF}z", count: 100)]
     // These values are test vectors of the FNV draft, section 5.
-    #expect(UserFingerprint.of("".utf8) == 0x811c_9dc5 && UserFingerprint.of("a".utf8) == 0xe40c_292c)
-    #expect(UserFingerprint.of("foobar".utf8) == 0xbf9c_f968)
+    expect(UserFingerprint.of("".utf8) == 0x811c_9dc5 && UserFingerprint.of("a".utf8) == 0xe40c_292c)
+    expect(UserFingerprint.of("foobar".utf8), is: 0xbf9c_f968)
     try await world.store.audiences.add(Array(users.dropFirst()), to: "~news")
     let stored = try await world.command("GETRANGE", world.keys.departures(0), 6, -1).bytes.map { Array($0) } ?? []
     let prints = stride(from: 0, to: stored.count, by: 4).map { at in
       stored[at..<(at + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
     }
-    #expect(Set(prints) == Set(users.dropFirst().map { UserFingerprint.of($0.utf8) }))
+    expect(Set(prints), is: Set(users.dropFirst().map { UserFingerprint.of($0.utf8) }))
   }
 
   /// A prune by a commit records the user's fingerprint. A slice of another campaign then checks that user's targets.
@@ -350,7 +352,7 @@ struct DepartureTests {
     _ = try await first.commit(&batch, credit: 0)
     let answer = try await second.commit(credit: 10)
     let news = try #require(answer.departures)
-    #expect(news.number == 2 && news.users == [2, 5].map { UserFingerprint.of(chunk.user($0)) })
+    expect(news.number == 2 && news.users == [2, 5].map { UserFingerprint.of(chunk.user($0)) })
   }
 
   /// An erasure removes the devices of a user who opted out before it removes the opt-out. A grant at the same time
@@ -364,13 +366,13 @@ struct DepartureTests {
     try await world.command("DEL", owner)
     try await world.command("SET", owner, "damaged")
     await #expect(throws: (any Error).self) { try await world.store.erasure.erase("u1") }
-    #expect(try await world.store.registry.user("u1")?.devices.count == 1)
-    #expect(try await world.store.audiences.lists(of: "u1").suppression == [SuppressionList(app: "news")])
+    expect(try await world.store.registry.user("u1")?.devices.count, is: 1)
+    expect(try await world.store.audiences.lists(of: "u1").suppression, is: [SuppressionList(app: "news")])
     // A second attempt finds everything that the first one left.
     try await world.command("DEL", owner)
     try await world.command("RESTORE", owner, 0, owners)
     _ = try await world.store.erasure.erase("u1")
-    #expect(try await world.store.registry.user("u1") == nil)
-    #expect(try await world.store.audiences.lists(of: "u1").suppression.isEmpty)
+    expect(try await world.store.registry.user("u1") == nil)
+    expect(try await world.store.audiences.lists(of: "u1").suppression.isEmpty)
   }
 }

@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import PushCore
 import Redis
+import TestKit
 import Testing
 
 /// Replay after Redis lost acknowledged writes, and the locks that keep other workers from using a slice that is only
@@ -45,7 +46,7 @@ struct FailoverReplayTests {
     let before = try await Snapshot(of: "a", in: world)
     try await ledger.commit([0: .terminal(.accepted), 1: .waiting(), 2: .waiting(milliseconds: 60_000)], credit: 10)
     // Target 1 has been granted again by now.
-    #expect(try await ledger.record(1).attempt == 1)
+    expect(try await ledger.record(1).attempt, is: 1)
     let after = try await world.slice("a").numbers
     try await before.bringBack(in: world)
 
@@ -54,11 +55,11 @@ struct FailoverReplayTests {
       [(0, .terminal(.accepted)), (1, .waiting()), (2, .waiting(milliseconds: 60_000))])
     _ = try await replay(ledger, granted: 0, [(1, LedgerRecord(state: .granted, attempt: 1))])
     let observed = try await world.slice("a").numbers
-    for field in ["granted", "16"] { #expect(observed[field] == after[field], "\(field)") }
-    #expect(observed["waiting"] == 0)
-    #expect(observed["doubt"] == (after["doubt"] ?? 0) + 1)
-    #expect(try await ledger.record(1).attempt == 1)
-    #expect(try await ledger.record(1).state == .granted)
+    for field in ["granted", "16"] { expect(observed[field], is: after[field], "\(field)") }
+    expect(observed["waiting"], is: 0)
+    expect(observed["doubt"], is: (after["doubt"] ?? 0) + 1)
+    expect(try await ledger.record(1).attempt, is: 1)
+    expect(try await ledger.record(1).state, is: .granted)
   }
 
   @Test(arguments: Backend.allCases)
@@ -73,9 +74,9 @@ struct FailoverReplayTests {
     var nothing = OutcomeBatch()
     let request = CommitRequest(seal: ledger.claim, expected: .acknowledged(version), credit: 5)
     let answer = try await ledger.commit(&nothing, request)
-    #expect(answer.isOwner)
-    #expect(answer.version == SliceVersion())
-    #expect(answer.granted == 0)
+    expect(answer.isOwner)
+    expect(answer.version, is: SliceVersion())
+    expect(answer.granted, is: 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -90,12 +91,12 @@ struct FailoverReplayTests {
     var nothing = OutcomeBatch()
     var request = CommitRequest(seal: progress.seal, expected: .acknowledged(progress.version), credit: 5)
     let answer = try await owner.commit(&nothing, request)
-    #expect(answer.isOwner)
-    #expect(answer.granted == 8)
-    #expect(answer.inDoubt == 7)
-    #expect(answer.version == SliceVersion(sequence: 1, replays: 1))
+    expect(answer.isOwner)
+    expect(answer.granted, is: 8)
+    expect(answer.inDoubt, is: 7)
+    expect(answer.version, is: SliceVersion(sequence: 1, replays: 1))
     request.expected = .acknowledged(answer.version.next)
-    #expect(try await owner.commit(&nothing, request).granted == 13)
+    expect(try await owner.commit(&nothing, request).granted, is: 13)
   }
 
   @Test(arguments: Backend.allCases)
@@ -113,13 +114,13 @@ struct FailoverReplayTests {
     late.append(.terminal(.accepted), at: 6)
     let observed = try await stale.commit(
       &late, CommitRequest(seal: stale.claim, expected: .acknowledged(SliceVersion(sequence: 2)), credit: 5))
-    #expect(!observed.isOwner)
-    #expect(observed.granted == 7)
+    expect(!observed.isOwner)
+    expect(observed.granted, is: 7)
     var nothing = OutcomeBatch()
     let answer = try await owner.commit(
       &nothing, CommitRequest(seal: progress.seal, expected: .acknowledged(progress.version), credit: 5))
-    #expect(answer.granted == 7)
-    #expect(answer.version.replays == 1)
+    expect(answer.granted, is: 7)
+    expect(answer.version.replays, is: 1)
   }
 
   @Test(arguments: Backend.allCases)
@@ -129,19 +130,19 @@ struct FailoverReplayTests {
     let campaign = try await world.activate("a")
     try await world.registerUsers(0..<10)
     let unsealed = try await Snapshot(of: "a", in: world)
-    #expect(try await world.expand(first.ledger, campaign) == 10)
+    expect(try await world.expand(first.ledger, campaign), is: 10)
     try await first.ledger.commit(credit: 10)
     try await unsealed.bringBack(in: world)
     try await world.endLease("a")
     let second = try await world.claimed("a")
-    #expect(try await world.expand(second.ledger, campaign) == 10)
+    expect(try await world.expand(second.ledger, campaign), is: 10)
     try await second.ledger.commit(credit: 10)
 
     let answer = try await replay(first.ledger, granted: 10, [(0, .terminal(.accepted))])
-    #expect(!answer.isOwner)
-    #expect(!answer.isSealed)
-    #expect(try await second.ledger.record(0).state == .granted)
-    #expect(try await world.slice("a").numbers["doubt"] == 10)
+    expect(!answer.isOwner)
+    expect(!answer.isSealed)
+    expect(try await second.ledger.record(0).state, is: .granted)
+    expect(try await world.slice("a").numbers["doubt"], is: 10)
   }
 
   @Test(arguments: Backend.allCases)
@@ -160,10 +161,10 @@ struct FailoverReplayTests {
       Issue.record("the claim is free")
       return
     }
-    #expect(!progress.isSealed)
-    #expect(try await world.store.expansion.restore(targets, of: ledger))
-    #expect(try await world.command("LRANGE", world.keys.targets(0, "a"), 0, -1).map(\.string) == list)
-    #expect(try await world.slice("a").text["seal"] == String(decoding: ledger.claim, as: UTF8.self))
+    expect(!progress.isSealed)
+    expect(try await world.store.expansion.restore(targets, of: ledger))
+    expect(try await world.command("LRANGE", world.keys.targets(0, "a"), 0, -1).map(\.string), is: list)
+    expect(try await world.slice("a").text["seal"], is: String(decoding: ledger.claim, as: UTF8.self))
   }
 
   @Test(arguments: Backend.allCases)
@@ -173,20 +174,20 @@ struct FailoverReplayTests {
     try await first.commit(credit: 2)
     for deaths in 1...2 {
       try await world.endLease("a")
-      #expect(try await world.claimed("a").progress.deaths == deaths)
+      expect(try await world.claimed("a").progress.deaths, is: deaths)
     }
     try await world.endLease("a")
     let (owner, _) = try await world.claimed("a")
-    #expect(try await owner.bisect(0...1))
+    expect(try await owner.bisect(0...1))
     try await owner.commit([0: .terminal(.accepted)])
     try await world.endLease("a")
     let (next, suspected) = try await world.claimed("a")
-    #expect(suspected.deaths == 4)
-    #expect(suspected.bisected == 0...1)
-    #expect(try await owner.bisect(nil) == false)
-    #expect(try await next.bisect(nil))
+    expect(suspected.deaths, is: 4)
+    expect(suspected.bisected, is: 0...1)
+    expect(try await owner.bisect(nil), is: false)
+    expect(try await next.bisect(nil))
     // The slice was released, so this is not a death.
     try await next.unclaim()
-    #expect(try await world.claimed("a").progress.deaths == 0)
+    expect(try await world.claimed("a").progress.deaths, is: 0)
   }
 }

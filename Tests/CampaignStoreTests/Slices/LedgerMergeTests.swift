@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -18,7 +19,7 @@ struct LedgerMergeTests {
     for side in [\(LedgerRecord, LedgerRecord).0, \.1] {
       try await ledger.commit(Dictionary(uniqueKeysWithValues: pairs.indices.map { ($0, pairs[$0][keyPath: side]) }))
       for (index, pair) in pairs.enumerated() { model.merge(pair[keyPath: side], at: index) }
-      try await expect(model, world, ledger)
+      try await expectAgreement(model, world, ledger)
     }
   }
 
@@ -32,7 +33,7 @@ struct LedgerMergeTests {
     try await ledger.commit(batch)
     let once = try await world.slice("a").numbers.filter { !["lease", "seq"].contains($0.key) }
     try await ledger.commit(batch)
-    #expect(try await world.slice("a").numbers.filter { !["lease", "seq"].contains($0.key) } == once)
+    expect(try await world.slice("a").numbers.filter { !["lease", "seq"].contains($0.key) }, is: once)
   }
 
   @Test(arguments: Backend.allCases, [1, 2, 3])
@@ -58,12 +59,12 @@ struct LedgerMergeTests {
       let answer = try await (isOwner ? owner : stale).commit(batch, credit: credit)
       for (index, record) in batch { model.merge(record, at: index, byOwner: isOwner) }
       if isOwner { model.grant(credit) }
-      #expect(answer.isOwner == isOwner)
-      #expect(answer.granted == model.granted, "seed \(seed.value)")
-      #expect(answer.inDoubt == model.inDoubt, "seed \(seed.value)")
-      #expect(answer.waiting == model.waiting, "seed \(seed.value)")
+      expect(answer.isOwner, is: isOwner)
+      expect(answer.granted, is: model.granted, "seed \(seed.value)")
+      expect(answer.inDoubt, is: model.inDoubt, "seed \(seed.value)")
+      expect(answer.waiting, is: model.waiting, "seed \(seed.value)")
     }
-    try await expect(model, world, owner)
+    try await expectAgreement(model, world, owner)
   }
 
   /// Undelivered outcomes of a stale owner are dropped, and they do not raise the high-water mark.
@@ -73,10 +74,10 @@ struct LedgerMergeTests {
     let stale = try await world.sealed("a", count: 6)
     try await world.endLease("a")
     let owner = try await world.claimed("a", worker: "new").ledger
-    #expect(try await stale.commit([3: .terminal(.expired), 4: .terminal(.failed)]).granted == 0)
+    expect(try await stale.commit([3: .terminal(.expired), 4: .terminal(.failed)]).granted, is: 0)
     let answer = try await stale.commit([1: .terminal(.accepted), 2: .terminal(.failed), 3: .terminal(.expired)])
-    #expect(answer.granted == 2 && answer.inDoubt == 1)
-    #expect(try await owner.records(from: 0, count: 6).records.map(\.state.code) == [0, 16, 0, 0, 0, 0])
+    expect(answer.granted == 2 && answer.inDoubt == 1)
+    expect(try await owner.records(from: 0, count: 6).records.map(\.state.code), is: [0, 16, 0, 0, 0, 0])
   }
 
   @Test(arguments: Backend.allCases)
@@ -88,10 +89,10 @@ struct LedgerMergeTests {
     batch.append(.terminal(.accepted), at: 1)
     batch.append(.terminal(.failed), at: 1)
     let answer = try await ledger.commit(&batch, credit: 0)
-    #expect(answer.waiting == 0)
-    #expect(answer.inDoubt == 2)
-    #expect(try await world.slice("a").numbers["16"] == 1)
-    #expect(try await world.command("ZCARD", world.keys.retry(0, "a")).integer == 0)
+    expect(answer.waiting, is: 0)
+    expect(answer.inDoubt, is: 2)
+    expect(try await world.slice("a").numbers["16"], is: 1)
+    expect(try await world.command("ZCARD", world.keys.retry(0, "a")).integer, is: 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -99,36 +100,36 @@ struct LedgerMergeTests {
     let world = try await TestStore(on: backend, partitions: 1)
     let ledger = try await world.sealed("a", count: 3)
     let answer = try await ledger.commit([2: .terminal(.accepted), 3: .terminal(.accepted), 9: .terminal(.failed)])
-    #expect(answer.granted == 3)
-    #expect(answer.inDoubt == 2)
-    #expect(try await world.slice("a").numbers["16"] == 1)
-    #expect(try await world.slice("a").numbers["22"] == nil)
+    expect(answer.granted, is: 3)
+    expect(answer.inDoubt, is: 2)
+    expect(try await world.slice("a").numbers["16"], is: 1)
+    expect(try await world.slice("a").numbers["22"], is: nil)
   }
 
   /// Compares the model with the records, the counters of the hash and the index of retries.
-  private func expect(_ model: LedgerModel, _ world: TestStore, _ ledger: SliceLedger) async throws {
+  private func expectAgreement(_ model: LedgerModel, _ world: TestStore, _ ledger: SliceLedger) async throws {
     let records = try await ledger.records(from: 0, count: model.records.count).records
     let now = try await world.store.time() / 1000
     for (index, (record, expected)) in zip(records, model.records).enumerated() {
       var expected = expected
       if expected.state == .waiting {
         // The script converts delays to times of Redis' clock.
-        #expect((-600_000...0).contains(Int(record.at) - now - Int(expected.at)))
+        expect((-600_000...0).contains(Int(record.at) - now - Int(expected.at)))
         expected.at = record.at
       }
-      #expect(record == expected, "target \(index)")
+      expect(record, is: expected, "target \(index)")
     }
     let slice = try await world.slice("a").numbers
-    #expect(slice["granted"] == model.granted)
-    #expect(slice["doubt"] == model.inDoubt)
-    #expect(slice["waiting"] == model.waiting)
+    expect(slice["granted"], is: model.granted)
+    expect(slice["doubt"], is: model.inDoubt)
+    expect(slice["waiting"], is: model.waiting)
     for outcome in Outcome.allCases {
-      #expect(slice[String(outcome.rawValue)] ?? 0 == model.outcomes[outcome] ?? 0, "\(outcome)")
+      expect(slice[String(outcome.rawValue)] ?? 0 == model.outcomes[outcome] ?? 0, "\(outcome)")
     }
     let indexed = try await world.command("ZRANGE", world.keys.retry(0, "a"), 0, -1).compactMap(\.integer)
-    #expect(indexed.sorted() == model.records.indices.filter { model.records[$0].state == .waiting })
+    expect(indexed.sorted(), is: model.records.indices.filter { model.records[$0].state == .waiting })
     // Every target is in exactly one of these groups.
     let answered = model.outcomes.values.reduce(0, +)
-    #expect(answered + model.waiting + model.inDoubt + model.records.count - model.granted == model.records.count)
+    expect(answered + model.waiting + model.inDoubt + model.records.count - model.granted, is: model.records.count)
   }
 }

@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -87,23 +88,23 @@ struct OutcomeTableTests {
         + [observed.retargeted.joined(separator: ", "), observed.isCorrected ? "yes" : "no"]
     }
     let table = DocumentedTable("outcomes", head: Self.head, rows: rows)
-    #expect(try table.documented() == table.markdown)
+    expect(try table.documented(), is: table.markdown)
   }
 
   /// Rules that the table must obey, whatever its rows are.
   @Test func possibleDeliveryIsNeverUndelivered() {
     for row in Self.rows where row.state < Outcome.accepted.rawValue {
       let outcome = row.record.outcome(in: .cancelled, isGranted: row.isGranted)
-      #expect(
-        outcome == (row.isAmbiguous || row.state == 0 && row.isGranted && !row.isWithheld ? .unknown : .cancelled))
+      expect(
+        outcome, is: row.isAmbiguous || row.state == 0 && row.isGranted && !row.isWithheld ? .unknown : .cancelled)
     }
     for outcome in Outcome.allCases {
       var record = LedgerRecord(state: .waiting, history: AttemptHistory(counted: 3, isAmbiguous: true))
       record.finish(outcome, at: 1)
-      #expect(record.state == .terminal(outcome.saysUndelivered ? .unknown : outcome))
+      expect(record.state, is: .terminal(outcome.saysUndelivered ? .unknown : outcome))
       record = LedgerRecord(state: .waiting, history: AttemptHistory(counted: 3))
       record.finish(outcome, at: 1)
-      #expect(record.state == .terminal(outcome))
+      expect(record.state, is: .terminal(outcome))
     }
   }
 
@@ -114,19 +115,19 @@ struct OutcomeTableTests {
     var retry = LedgerRecord.waiting()
     retry.history.isAmbiguous = true
     try await ledger.commit([0: retry])
-    #expect(try await ledger.commit(credit: 1).retries.map(\.history.isAmbiguous) == [true])
+    expect(try await ledger.commit(credit: 1).retries.map(\.history.isAmbiguous), is: [true])
     // No worker records this outcome. If it did, the script would keep the record, and the target would stay in doubt.
     try await ledger.commit([0: .terminal(outcome, attempt: 1)])
     let record = try await ledger.record(0)
-    #expect(record.state == (outcome.saysUndelivered ? .granted : .terminal(outcome)))
-    #expect(outcome.saysUndelivered == record.history.isAmbiguous)
+    expect(record.state, is: outcome.saysUndelivered ? .granted : .terminal(outcome))
+    expect(outcome.saysUndelivered, is: record.history.isAmbiguous)
     // A stale owner can't record this outcome either, because the new owner may have sent the target.
     let other = try await world.sealed("b", count: 1)
     try await other.commit(credit: 1)
     try await world.endLease("b")
     _ = try await world.claimed("b", worker: "new")
     try await other.commit([0: .terminal(outcome)])
-    #expect(try await other.record(0).state == (outcome.saysUndelivered ? .granted : .terminal(outcome)))
+    expect(try await other.record(0).state, is: outcome.saysUndelivered ? .granted : .terminal(outcome))
   }
 
   /// Builds a slice of a campaign with a target for each row, and asks every reader.
@@ -137,7 +138,7 @@ struct OutcomeTableTests {
     let campaign = try await world.activate("a", #","results":"\#(mode.rawValue)""#)
     let rules = GrantRules(campaign, caps: [FrequencyCap(most: 1, seconds: 86_400)])
     let ledger = try await world.claimed("a", rules: rules).ledger
-    #expect(try await world.expand(ledger, campaign) == rows.count)
+    expect(try await world.expand(ledger, campaign), is: rows.count)
     let granted = rows.count { $0.isGranted }
     let chunk = try await ledger.targets(from: 0, count: rows.count)
     // Users of withheld targets have reached the cap.
@@ -145,7 +146,7 @@ struct OutcomeTableTests {
       let user = String(decoding: chunk.user(index), as: UTF8.self)
       let before = try await world.activate("before\(index)", audience: #"{"users":["\#(user)"]}"#)
       let first = try await world.claimed(before.id, rules: rules).ledger
-      #expect(try await world.expand(first, before) == 1)
+      expect(try await world.expand(first, before), is: 1)
       try await first.commit(credit: 1)
     }
     try await ledger.commit(credit: granted)
@@ -157,7 +158,7 @@ struct OutcomeTableTests {
       if phase == .cancelled { try await world.store.campaigns.control("a", .cancel) }
       _ = try await world.store.slices.finish(ledger.slice, counters: closed, lane: .normal, worker: "w")
     }
-    #expect(try await world.slice("a").text["phase"] == phase.rawValue)
+    expect(try await world.slice("a").text["phase"], is: phase.rawValue)
 
     // The export.
     var results: [TargetResult] = []
@@ -166,28 +167,28 @@ struct OutcomeTableTests {
       return true
     }
     let users = (0..<rows.count).map { String(decoding: chunk.user($0), as: UTF8.self) }
-    #expect(results.map(\.user) == users)
+    expect(results.map(\.user), is: users)
     var tally: [Outcome: Int] = [:]
     for (index, row) in rows.enumerated() {
       let outcome = results[index].outcome
       // The function in the code.
-      #expect(outcome == row.record.outcome(in: phase, isGranted: row.isGranted), "\(row) in \(phase)")
+      expect(outcome, is: row.record.outcome(in: phase, isGranted: row.isGranted), "\(row) in \(phase)")
       if let outcome { tally[outcome, default: 0] += 1 }
-      #expect((results[index].at > 0) == (outcome != nil))
+      expect(results[index].at > 0, is: outcome != nil)
       // `results show`, by token and by user.
       let token = try #require(results[index].token)
-      #expect(try await world.store.results.result(of: token, "apns", in: "a")?.outcome == outcome)
-      #expect(try await world.store.results.results(ofUser: users[index], in: "a").map(\.outcome) == [outcome])
+      expect(try await world.store.results.result(of: token, "apns", in: "a")?.outcome, is: outcome)
+      expect(try await world.store.results.results(ofUser: users[index], in: "a").map(\.outcome), is: [outcome])
       observed[row, default: Observed()].outcomes[phase] = .some(outcome)
     }
     // `campaign show`, webhooks and reports.
-    #expect(try await world.store.campaigns.show("a")?.counters.outcomes == tally)
-    if let counters { #expect(counters.outcomes == tally) }
+    expect(try await world.store.campaigns.show("a")?.counters.outcomes, is: tally)
+    if let counters { expect(counters.outcomes, is: tally) }
     // Retargeting for each outcome alone, and a correction, which selects the default outcomes.
     for outcome in Outcome.allCases where phase != .sealed {
       for user in try await audience(of: #"{"campaign":"a","outcome":"\#(outcome.name)"}"#, world) {
         let index = try #require(users.firstIndex(of: user))
-        #expect(results[index].outcome == outcome, "\(rows[index]) is found as \(outcome)")
+        expect(results[index].outcome, is: outcome, "\(rows[index]) is found as \(outcome)")
         if mode == .all, phase == .cancelled {
           observed[rows[index], default: Observed()].retargeted.append(outcome.name)
         }
@@ -196,10 +197,10 @@ struct OutcomeTableTests {
     if phase != .sealed {
       let corrected = Set(try await audience(of: #"{"campaign":"a"}"#, world))
       let others = Set(try await audience(of: #"{"segment":"*","exclude":{"campaign":"a"}}"#, world))
-      #expect(corrected.isDisjoint(with: others) && corrected.union(others) == Set(users))
+      expect(corrected.isDisjoint(with: others) && corrected.union(others) == Set(users))
       for (index, row) in rows.enumerated() {
         let mayHaveIt = results[index].outcome == .accepted || results[index].outcome == .unknown
-        #expect(corrected.contains(users[index]) == mayHaveIt)
+        expect(corrected.contains(users[index]), is: mayHaveIt)
         observed[row]?.isCorrected = mayHaveIt
       }
     }
@@ -218,12 +219,12 @@ struct OutcomeTableTests {
           Outcome.allCases.first { text.contains("\"outcome\":\"\($0.name)\"") }
         }
       }
-      #expect(streamed == results.map { [$0.outcome] })
+      expect(streamed, is: results.map { [$0.outcome] })
     }
     // The check of the store derives the same counters from the ledger.
     var findings: [StoreFinding] = []
     _ = try await world.store.repair.check(pause: .zero) { findings += $0 }
-    #expect(findings.filter { $0.kind == .wrongCounters }.isEmpty, "\(findings)")
+    expect(findings.filter { $0.kind == .wrongCounters }.isEmpty, "\(findings)")
   }
 
   /// Records the rows as workers do: waiting targets first, then outcomes with their lines.
@@ -241,7 +242,7 @@ struct OutcomeTableTests {
     }
     _ = try await ledger.commit(&batch, credit: 0)
     let again = rows.count { $0.state == 0 && $0.isAmbiguous }
-    #expect(try await ledger.commit(credit: again).retries.count == again)
+    expect(try await ledger.commit(credit: again).retries.count, is: again)
   }
 
   /// Returns the users whom a campaign to an audience reaches.

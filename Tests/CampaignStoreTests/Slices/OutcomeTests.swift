@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import PushCore
 import Redis
+import TestKit
 import Testing
 
 /// Effects of an outcome outside the ledger: on the device, the results hash, the reasons and the outbox.
@@ -22,11 +23,11 @@ struct OutcomeTests {
     batch.append(.unregistered, chunk, 0, .prune, at: rule.timestamp, reason: "Unregistered")
     _ = try await ledger.commit(&batch, credit: 0)
     let isGone = try await world.store.registry.user("u0") == nil
-    #expect(isGone == rule.isPruned)
-    #expect(try await world.slice("a").numbers["pruned"] == (rule.isPruned ? 1 : nil))
-    #expect(try await world.command("LLEN", world.keys.outbox(0)).integer == (rule.isPruned ? 1 : 0))
+    expect(isGone, is: rule.isPruned)
+    expect(try await world.slice("a").numbers["pruned"], is: rule.isPruned ? 1 : nil)
+    expect(try await world.command("LLEN", world.keys.outbox(0)).integer, is: rule.isPruned ? 1 : 0)
     // The outcome is recorded in both cases.
-    #expect(try await world.slice("a").numbers["17"] == 1)
+    expect(try await world.slice("a").numbers["17"], is: 1)
   }
 
   @Test(arguments: Backend.allCases)
@@ -38,7 +39,7 @@ struct OutcomeTests {
     var batch = OutcomeBatch()
     batch.append(.unregistered, chunk, 0, .prune, at: 5000, reason: "Unregistered")
     _ = try await ledger.commit(&batch, credit: 0)
-    #expect(try await world.store.registry.user("u0")?.devices.map(\.registeredAt) == [9000])
+    expect(try await world.store.registry.user("u0")?.devices.map(\.registeredAt), is: [9000])
   }
 
   @Test(arguments: Backend.allCases)
@@ -55,9 +56,9 @@ struct OutcomeTests {
       batch.append(.unregistered, chunk, position, .prune, reason: "Unregistered")
     }
     _ = try await ledger.commit(&batch, credit: 0)
-    #expect(try await world.store.registry.user("x")?.devices.map(\.token) == [TestStore.token(2)])
-    #expect(try await world.store.registry.user("y") == nil)
-    #expect(try await world.command("SMEMBERS", world.keys.users(0)).map(\.string) == ["x"])
+    expect(try await world.store.registry.user("x")?.devices.map(\.token), is: [TestStore.token(2)])
+    expect(try await world.store.registry.user("y") == nil)
+    expect(try await world.command("SMEMBERS", world.keys.users(0)).map(\.string), is: ["x"])
   }
 
   @Test(arguments: Backend.allCases)
@@ -68,10 +69,10 @@ struct OutcomeTests {
     batch.append(.badToken, chunk, 0, .quarantine, reason: "BadDeviceToken")
     _ = try await ledger.commit(&batch, credit: 0)
     let user = String(decoding: chunk.user(0), as: UTF8.self)
-    #expect(try await world.store.registry.user(user)?.devices.map(\.isQuarantined) == [true])
-    #expect(try await world.slice("a").numbers["quarantined"] == 1)
-    #expect(try await world.command("LLEN", world.keys.outbox(0)).integer == 0)
-    #expect(try await world.expandAll("b").chunk.count == 1)
+    expect(try await world.store.registry.user(user)?.devices.map(\.isQuarantined), is: [true])
+    expect(try await world.slice("a").numbers["quarantined"], is: 1)
+    expect(try await world.command("LLEN", world.keys.outbox(0)).integer, is: 0)
+    expect(try await world.expandAll("b").chunk.count, is: 1)
   }
 
   @Test(arguments: Backend.allCases)
@@ -82,9 +83,9 @@ struct OutcomeTests {
     batch.append(.unregistered, chunk, 0, .prune, reason: "Unregistered")
     batch.append(.badToken, chunk, 1, .quarantine, reason: "BadDeviceToken")
     for _ in 0..<2 { _ = try await ledger.commit(&batch, credit: 0) }
-    #expect(try await world.slice("a").numbers["pruned"] == 1)
-    #expect(try await world.slice("a").numbers["quarantined"] == 1)
-    #expect(try await world.command("LLEN", world.keys.outbox(0)).integer == 1)
+    expect(try await world.slice("a").numbers["pruned"], is: 1)
+    expect(try await world.slice("a").numbers["quarantined"], is: 1)
+    expect(try await world.command("LLEN", world.keys.outbox(0)).integer, is: 1)
   }
 
   @Test(arguments: Backend.allCases)
@@ -95,8 +96,8 @@ struct OutcomeTests {
     var batch = OutcomeBatch()
     batch.append(.unregistered, chunk, 0, .prune, reason: "Unregistered")
     _ = try await ledger.commit(&batch, credit: 0)
-    #expect(try await world.store.registry.user("u0")?.devices.count == 1)
-    #expect(try await world.command("EXISTS", world.keys.results(0, "a")).integer == 0)
+    expect(try await world.store.registry.user("u0")?.devices.count, is: 1)
+    expect(try await world.command("EXISTS", world.keys.results(0, "a")).integer, is: 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -115,10 +116,10 @@ struct OutcomeTests {
     func line(_ position: Int) async throws -> String? {
       try await world.command("HGET", key, Hex.encode(chunk.token(position))).string
     }
-    #expect(try await line(0) == "accepted 200 - 1700000000001")
-    #expect(try await line(1) == "badToken 400 BadDeviceToken 1700000000002")
-    #expect(try await line(2) == nil)
-    #expect(try await line(3) == "failed - - 1700000000003")
+    expect(try await line(0), is: "accepted 200 - 1700000000001")
+    expect(try await line(1), is: "badToken 400 BadDeviceToken 1700000000002")
+    expect(try await line(2), is: nil)
+    expect(try await line(3), is: "failed - - 1700000000003")
   }
 
   @Test(arguments: Backend.allCases)
@@ -134,12 +135,12 @@ struct OutcomeTests {
     batch.append(.accepted, chunk, 1)
     _ = try await ledger.commit(&batch, credit: 0)
     let lines = try await world.command("HGETALL", world.keys.results(0, "a"))
-    #expect(lines.count == 4)
-    #expect(try await world.command("HGET", world.keys.results(0, "a"), Hex.encode(chunk.token(0))).isNull)
-    #expect(
-      try await world.command("HGET", world.keys.results(0, "a"), Hex.encode(chunk.token(1))).string
-        == "accepted 200 - 5000")
-    #expect(try await world.command("HKEYS", world.keys.reasons(0, "a")).map(\.integer) == [2])
+    expect(lines.count, is: 4)
+    expect(try await world.command("HGET", world.keys.results(0, "a"), Hex.encode(chunk.token(0))).isNull)
+    expect(
+      try await world.command("HGET", world.keys.results(0, "a"), Hex.encode(chunk.token(1))).string,
+      is: "accepted 200 - 5000")
+    expect(try await world.command("HKEYS", world.keys.reasons(0, "a")).map(\.integer), is: [2])
   }
 
   @Test(arguments: Backend.allCases)
@@ -150,15 +151,15 @@ struct OutcomeTests {
     batch.append(.rejected, chunk, 0, keepsResult: false, reason: "TooManyMoons")
     batch.append(.rejected, chunk, 1, keepsResult: false, reason: "BadPath")
     _ = try await ledger.commit(&batch, credit: 0)
-    #expect(try await ledger.record(0).reason == .other)
+    expect(try await ledger.record(0).reason, is: .other)
     var reasons: [String] = []
     try await world.store.results.forEachResult(of: "a") { page in
       reasons += page.map(\.reason)
       return true
     }
-    #expect(reasons == ["TooManyMoons", "BadPath"])
+    expect(reasons, is: ["TooManyMoons", "BadPath"])
     // Only a reason without a code of its own takes space outside the ledger.
-    #expect(try await world.command("HLEN", world.keys.reasons(0, "a")).integer == 1)
+    expect(try await world.command("HLEN", world.keys.reasons(0, "a")).integer, is: 1)
   }
 
   @Test(arguments: Backend.allCases)
@@ -183,18 +184,19 @@ struct OutcomeTests {
       _ = try await ledger.commit(&batch, credit: 0)
       try await world.store.results.deliverFeedback(from: [slice.partition])
     }
-    #expect(try await world.store.registry.user("u0") == nil)
-    #expect(try await world.store.registry.user("u1")?.devices.map(\.isQuarantined) == [true])
-    #expect(try await world.store.registry.user("u2")?.devices.map(\.isQuarantined) == [false])
-    #expect(
+    expect(try await world.store.registry.user("u0") == nil)
+    expect(try await world.store.registry.user("u1")?.devices.map(\.isQuarantined), is: [true])
+    expect(try await world.store.registry.user("u2")?.devices.map(\.isQuarantined), is: [false])
+    expect(
       try await world.store.registry.owners(
-        of: [TestStore.deviceToken(0), TestStore.deviceToken(1)], TestStore.service) == [
-          nil, "u1",
-        ])
-    #expect(try await world.command("LLEN", world.keys.feedback).integer == 1)
+        of: [TestStore.deviceToken(0), TestStore.deviceToken(1)], TestStore.service),
+      is: [
+        nil, "u1",
+      ])
+    expect(try await world.command("LLEN", world.keys.feedback).integer, is: 1)
     let counters = try #require(try await world.store.campaigns.show("a")).counters
-    #expect(counters.pruned == 1)
-    #expect(counters.quarantined == 1)
-    #expect(counters.outcomes == [.accepted: 1, .unregistered: 2, .badToken: 2])
+    expect(counters.pruned, is: 1)
+    expect(counters.quarantined, is: 1)
+    expect(counters.outcomes, is: [.accepted: 1, .unregistered: 2, .badToken: 2])
   }
 }

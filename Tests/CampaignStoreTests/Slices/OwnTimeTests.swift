@@ -3,6 +3,7 @@ import APNs
 import Foundation
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -67,9 +68,9 @@ struct OwnTimeTests {
       of: campaign, start: try #require(try await world.store.campaigns.find(campaign.id)).start)
     let legs = try await world.store.campaigns.targets(of: "u0", in: [campaign], filter: filter, isNew: false)
     let known = try #require(legs.first)
-    #expect(known.isSealed && known.positions.count == 2)
+    expect(known.isSealed && known.positions.count == 2)
     let tokens = Set(known.positions.map { Array(known.chunk.token($0)) })
-    #expect(tokens == Set([0, 2000].map { TestStore.device($0).token }))
+    expect(tokens, is: Set([0, 2000].map { TestStore.device($0).token }))
   }
 
   // MARK: Comparison with a reference
@@ -104,16 +105,16 @@ struct OwnTimeTests {
       for partition in 0..<4 {
         let (ledger, targets) = try await expand(world, campaign, partition: partition)
         let times = try #require(targets.times)
-        #expect(times.steps.map(\.due) == times.steps.map(\.due).sorted())
+        expect(times.steps.map(\.due), is: times.steps.map(\.due).sorted())
         let chunk = try await ledger.targets(from: 0, count: targets.count)
-        #expect(chunk.count == targets.count)
+        expect(chunk.count, is: targets.count)
         for position in 0..<chunk.count {
           let user = try #require(Int(String(decoding: chunk.user(position).dropFirst(), as: UTF8.self)))
-          #expect(found.updateValue(times.step(of: position).due, forKey: user) == nil)
+          expect(found.updateValue(times.step(of: position).due, forKey: user), is: nil)
         }
-        #expect(SendTimes(times.bytes[...]) == times)
+        expect(SendTimes(times.bytes[...]), is: times)
       }
-      #expect(found.count == users.count)
+      expect(found.count, is: users.count)
       var known: [String: Int] = [:]
       for (number, user) in users.enumerated() {
         let key = user.zone + (id == "own" ? user.attributes : "")
@@ -147,30 +148,30 @@ struct OwnTimeTests {
     // The clocks farthest east have reached the send time, so the campaign has begun.
     let soon = WallTime.format(try await world.store.time() / 1_000_000 + 43200)
     let campaign = try await world.activate("a", #","sendAt":"\#(soon)","localTime":true"#)
-    #expect(try await world.store.campaigns.find("a")?.state == .active)
+    expect(try await world.store.campaigns.find("a")?.state, is: .active)
     let (ledger, targets) = try await expand(world, campaign)
     let times = try #require(targets.times)
-    #expect(times.steps.map(\.first) == [0, 100, 200])
-    #expect(zip(times.steps, times.steps.dropFirst()).allSatisfy { $1.due - $0.due == 3_600_000 })
+    expect(times.steps.map(\.first), is: [0, 100, 200])
+    expect(zip(times.steps, times.steps.dropFirst()).allSatisfy { $1.due - $0.due == 3_600_000 })
     var answer = try await ledger.commit(credit: 500)
-    #expect(answer.granted == 0 && answer.later == 300 && answer.waiting == 0)
+    expect(answer.granted == 0 && answer.later == 300 && answer.waiting == 0)
     // Zone B is first, in 11 hours.
     let hour = 3_600_000
     let nextRetry = try #require(answer.nextRetry)
-    #expect(nextRetry >= 10 * hour && nextRetry <= 11 * hour + 60_000)
+    expect(nextRetry >= 10 * hour && nextRetry <= 11 * hour + 60_000)
     let shown = try #require(try await world.store.campaigns.show("a"))
-    #expect(shown.counters.later == 300 && shown.times.next == times.steps[0].due && shown.pending == 300)
+    expect(shown.counters.later == 300 && shown.times.next == times.steps[0].due && shown.pending == 300)
 
     try await letPass(times, steps: 1, world, "a")
     answer = try await ledger.commit(credit: 30)
-    #expect(answer.granted == 30 && answer.later == 200)
+    expect(answer.granted == 30 && answer.later == 200)
     answer = try await ledger.commit(credit: 500)
-    #expect(answer.granted == 100 && answer.later == 200)
+    expect(answer.granted == 100 && answer.later == 200)
     // The next owner gets the number of waiting targets and their times.
     try await ledger.unclaim()
     let next = try await world.claimed("a")
-    #expect(next.progress.later == 200 && next.progress.granted == 100 && next.progress.inDoubt == 100)
-    #expect(next.progress.times?.steps.count == 3)
+    expect(next.progress.later == 200 && next.progress.granted == 100 && next.progress.inDoubt == 100)
+    expect(next.progress.times?.steps.count, is: 3)
     guard case .unfinished = try await next.ledger.close(.finish) else {
       Issue.record("a slice with targets left was closed")
       return
@@ -180,8 +181,8 @@ struct OwnTimeTests {
     let request = CommitRequest(
       seal: next.progress.seal, expected: .acknowledged(next.progress.version), credit: 500)
     let last = try await next.ledger.commit(&nothing, request)
-    #expect(last.granted == 300 && last.later == 0 && last.nextRetry == nil)
-    #expect(try await world.store.campaigns.show("a")?.counters.later == 0)
+    expect(last.granted == 300 && last.later == 0 && last.nextRetry == nil)
+    expect(try await world.store.campaigns.show("a")?.counters.later, is: 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -192,12 +193,12 @@ struct OwnTimeTests {
     let tomorrow = WallTime.format(try await world.store.time() / 1_000_000 + 86400)
     let campaign = try await world.activate("a", #","sendAt":"\#(tomorrow)","localTime":true"#)
     let (ledger, _) = try await expand(world, campaign)
-    #expect(try await ledger.commit(credit: 500).later == 10)
+    expect(try await ledger.commit(credit: 500).later, is: 10)
     guard case .closed(let counters) = try await ledger.close(.cancel) else {
       Issue.record("it was not closed")
       return
     }
-    #expect(counters.targets == 10 && counters.outcomes == [.cancelled: 10] && counters.later == 0)
+    expect(counters.targets == 10 && counters.outcomes == [.cancelled: 10] && counters.later == 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -211,13 +212,13 @@ struct OwnTimeTests {
     try await world.command("DEL", world.keys.slice(0, of: "a"))
     try await world.command("DEL", world.keys.targets(0, "a"))
     _ = try await ledger.claim(worker: "w")
-    #expect(try await world.store.expansion.restore(targets, of: ledger))
+    expect(try await world.store.expansion.restore(targets, of: ledger))
     guard case .claimed(let progress) = try await ledger.claim(worker: "w") else {
       Issue.record("it could not be claimed")
       return
     }
-    #expect(progress.times == targets.times && progress.later == 20)
-    #expect(try await ledger.commit(credit: 500).granted == 0)
+    expect(progress.times == targets.times && progress.later == 20)
+    expect(try await ledger.commit(credit: 500).granted, is: 0)
   }
 
   @Test(arguments: Backend.allCases)
@@ -233,7 +234,7 @@ struct OwnTimeTests {
       try await world.command("HSET", world.keys.slice(0, of: "a"), field, value)
       try await world.command("HSET", world.keys.slice(0, of: "a"), "times", "")
       let error = await #expect(throws: StoreError.self) { _ = try await ledger.commit(credit: 5) }
-      #expect(error?.code == .damaged)
+      expect(error?.code, is: .damaged)
     }
   }
 
@@ -254,13 +255,13 @@ struct OwnTimeTests {
       ledgers, store: world.store.pinned(), of: campaign, filter: TestStore.filter(of: campaign, start: start))
     _ = try await batch.claim(worker: "w", gracePeriod: 0)
     let counts = try await batch.expand(Array(0..<8)).map { try $0.get() ?? 0 }
-    #expect(counts.reduce(0, +) == 60)
+    expect(counts.reduce(0, +), is: 60)
     var (granted, later) = (0, 0)
     for answer in try await batch.seal((0..<8).map { ($0, counts[$0]) }) {
       granted += try answer.get().commit?.granted ?? 0
       later += try answer.get().commit?.later ?? 0
     }
-    #expect(granted == 30 && later == 30)
+    expect(granted == 30 && later == 30)
   }
 
   @Test(arguments: Backend.wholeWay)
@@ -279,24 +280,24 @@ struct OwnTimeTests {
     let ledger = try await world.claimed("a").ledger
     let filter = TestStore.filter(of: campaign, start: try #require(try await world.store.campaigns.find("a")).start)
     let targets = try #require(try await world.store.expansion.expand(ledger, of: campaign, filter: filter, quota: 10))
-    #expect(targets.count == 10 && targets.times?.steps.map(\.first) == [0, 5])
-    #expect(targets.audience.users == 10 && targets.audience[.overLimit] == 30)
+    expect(targets.count == 10 && targets.times?.steps.map(\.first) == [0, 5])
+    expect(targets.audience.users == 10 && targets.audience[.overLimit] == 30)
     let chunk = try await ledger.targets(from: 0, count: 10)
     let users = (0..<10).compactMap { Int(String(decoding: chunk.user($0).dropFirst(), as: UTF8.self)) }
-    #expect(Set(users) == Set(30..<40) && users[..<5].allSatisfy { $0 % 2 == 0 })
+    expect(Set(users) == Set(30..<40) && users[..<5].allSatisfy { $0 % 2 == 0 })
   }
 
   @Test func namesOfZonesCannotNameOtherFiles() {
     for name in ["", "/etc/passwd", "../passwd", "a/../b", ".hidden", "a//b", "a b", "a\0b", "-x", "é"] {
-      #expect(!ZoneDatabase.isName(name))
-      #expect(ZoneDatabase.system.rules(name) == nil)
+      expect(!ZoneDatabase.isName(name))
+      expect(ZoneDatabase.system.rules(name), is: nil)
     }
     for name in ["Europe/Berlin", "Etc/GMT+12", "America/Argentina/Buenos_Aires", "Etc/GMT-14"] {
-      #expect(ZoneDatabase.isName(name))
+      expect(ZoneDatabase.isName(name))
     }
     // An older store may have abbreviations. The database has files with these names.
-    for name in ["EST", "MST", "HST"] { #expect(ZoneDatabase.system.rules(name) == nil, "\(name)") }
+    for name in ["EST", "MST", "HST"] { expect(ZoneDatabase.system.rules(name), is: nil, "\(name)") }
     let nowhere = ZoneDatabase(folder: "/nowhere")
-    #expect(!nowhere.isThere && nowhere.rules("UTC") == .utc && nowhere.rules("Europe/Berlin") == nil)
+    expect(!nowhere.isThere && nowhere.rules("UTC") == .utc && nowhere.rules("Europe/Berlin") == nil)
   }
 }

@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -26,11 +27,11 @@ struct RecordedOutcomesTests {
       _ = try await commit(&batch, to: ledger)
       let after = try await state(world)
       try await bringBack(before, in: world)
-      #expect(try await state(world) != after)
+      expect(try await state(world) != after)
       var again = try await RecordedOutcomes(batch, isOwner: true).batch(of: ledger)
-      #expect(again.count == batch.count)
+      expect(again.count, is: batch.count)
       _ = try await commit(&again, to: ledger)
-      #expect(try await state(world) == after)
+      expect(try await state(world), is: after)
       try await bringBack(before, in: world)
     }
   }
@@ -46,16 +47,16 @@ struct RecordedOutcomesTests {
     var batch = OutcomeBatch()
     for (index, record) in states.enumerated() { batch.append(record, at: index) }
     let answer = try await former.commit(&batch, credit: 0)
-    #expect(!answer.isOwner)
+    expect(!answer.isOwner)
     let recorded = try await owner.records(from: 0, count: states.count).records
     let undelivered = Outcome.allCases.count(where: \.saysUndelivered)
-    #expect(recorded.count { $0.state == .granted } == 1 + undelivered)
+    expect(recorded.count { $0.state == .granted }, is: 1 + undelivered)
 
     var again = try await RecordedOutcomes(batch, isOwner: false).batch(of: former)
-    #expect(again.count == Outcome.allCases.count - undelivered)
+    expect(again.count, is: Outcome.allCases.count - undelivered)
     let request = CommitRequest(seal: former.claim, expected: .replay(granted: states.count))
     _ = try await former.commit(&again, request)
-    #expect(try await owner.records(from: 0, count: states.count).records == recorded)
+    expect(try await owner.records(from: 0, count: states.count).records, is: recorded)
   }
 
   private func commit(_ batch: inout OutcomeBatch, to ledger: SliceLedger) async throws -> CommitAnswer {

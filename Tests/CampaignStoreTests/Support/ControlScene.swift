@@ -3,6 +3,7 @@ import APNs
 import Foundation
 import PushCore
 import Redis
+import TestKit
 import TestPushService
 import TestSupport
 import Testing
@@ -85,7 +86,7 @@ struct ControlScene {
     let waits = needsApproval && moment == .before && kind != .recurring
     let answer = try await world.store.queue.activate(
       campaign, job: job, worker: "w", approval: waits ? "it is large" : nil)
-    #expect(answer == .new)
+    expect(answer, is: .new)
     guard moment != .before else { return }
     if kind == .recurring { try await beginRun() }
     if moment == .during { try await sendSome() } else { try await endFirstPart() }
@@ -204,7 +205,7 @@ struct ControlScene {
     for _ in 0..<2 {
       for (id, dueAt) in try await world.store.dueTasks("lead").gates {
         if case .paused = try await world.store.campaigns.checkGate(of: id, dueAt: dueAt) {
-          #expect(try await world.store.campaigns.approve(id, by: "bob") == .active)
+          expect(try await world.store.campaigns.approve(id, by: "bob"), is: .active)
         }
       }
     }

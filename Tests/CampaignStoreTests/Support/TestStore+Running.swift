@@ -1,6 +1,7 @@
 @testable import CampaignStore
 import PushCore
 import Redis
+import TestKit
 import Testing
 
 /// Campaigns that run to their end without a worker.
@@ -8,7 +9,7 @@ extension TestStore {
   /// Returns the partitions whose slices wait for a worker.
   func openSlices(_ id: String) async throws -> Set<Int> {
     let open = try await command("LRANGE", keys.open(id), 0, -1).compactMap(\.integer)
-    #expect(Set(open).count == open.count)
+    expect(Set(open).count, is: open.count)
     return Set(open)
   }
 
@@ -18,8 +19,8 @@ extension TestStore {
   func workOff(_ campaign: Campaign, ending: Closing = .finish) async throws -> Set<Int> {
     var partitions: Set<Int> = []
     while let slice = try await store.slices.dequeueSlice(worker: "w") {
-      #expect(slice.campaign == campaign.id)
-      #expect(partitions.insert(slice.partition).inserted)
+      expect(slice.campaign, is: campaign.id)
+      expect(partitions.insert(slice.partition).inserted)
       try await end(slice, of: campaign, ending)
     }
     return partitions
@@ -48,20 +49,20 @@ extension TestStore {
     let count = try await workOff(campaign).count
     let slices = slices ?? count
     let record = try #require(try await store.campaigns.show(campaign.id))
-    #expect(record.state == .completed)
-    #expect((record.slices.finished, record.slices.total) == (slices, slices))
-    #expect(record.counters.targets == users.count)
-    #expect(record.counters.outcomes == (users.isEmpty ? [:] : [.accepted: users.count]))
+    expect(record.state, is: .completed)
+    expect((record.slices.finished, record.slices.total) == (slices, slices))
+    expect(record.counters.targets, is: users.count)
+    expect(record.counters.outcomes, is: users.isEmpty ? [:] : [.accepted: users.count])
     var found: [String] = []
     try await store.results.forEachResult(of: campaign.id) { page in
       found += page.map(\.user)
       return true
     }
-    #expect(found.sorted() == users.sorted())
+    expect(found.sorted(), is: users.sorted())
     let own = try await keyNames("{\(keys.namespace)*:\(campaign.id)")
-    #expect(own.count >= slices)
+    expect(own.count >= slices)
     for key in own where key != keys.job(campaign.id) {
-      #expect(try #require(try await command("TTL", key).integer) > 0, "\(key)")
+      expect(try #require(try await command("TTL", key).integer) > 0, "\(key)")
     }
   }
 }

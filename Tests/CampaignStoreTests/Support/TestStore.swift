@@ -2,6 +2,7 @@
 import APNs
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -168,7 +169,7 @@ struct TestStore {
     let job = Self.job(id, audience: audience, more)
     let campaign = try CampaignJob.parse(job, .any([APNsService()]))
     try await storeSubmitter(of: job, campaign)
-    #expect(try await store.queue.activate(campaign, job: job, worker: "w", narrowed: !narrowing) == .new)
+    expect(try await store.queue.activate(campaign, job: job, worker: "w", narrowed: !narrowing), is: .new)
     guard narrowing, try await store.campaigns.find(id)?.state == .active else { return campaign }
     var narrowed = campaign
     narrowed.recipients.definitions = try #require(try await store.audiences.fixPartitions(of: campaign))
@@ -212,7 +213,7 @@ struct TestStore {
     let tokens = (0..<count).map { "\"\(Self.text($0))\"" }.joined(separator: ",")
     let campaign = try await activate(id, audience: "{\"tokens\":[\(tokens)]}", more)
     let ledger = try await claimed(id, lease: lease).ledger
-    #expect(try await expand(ledger, campaign) == count)
+    expect(try await expand(ledger, campaign), is: count)
     if granted > 0 { try await ledger.commit(credit: granted) }
     return ledger
   }

@@ -82,17 +82,17 @@ struct TraceReplayer {
       if before.control.state == .absent { try await test.activate(Self.id) }
     case .dequeue:
       let dequeued = try await store.slices.dequeueSlice(worker: worker)
-      try expect(
+      try check(
         dequeued?.partition == (reply.result == .done ? reply.slice : nil), "took \(dequeued.map { "\($0)" } ?? "-")")
     case .claim:
       let answer = try await ledger(call.claim, call.slice).claim(worker: worker)
       switch answer {
       case .claimed(let progress):
-        try expect(reply.result == .done, "claimed")
-        try expect(progress.granted == reply.granted && progress.inDoubt == reply.doubt, "\(progress)")
-        try expect(progress.departures == reply.departures, "\(progress)")
-      case .held: try expect(reply.result == .held, "held")
-      case .finished: try expect(reply.result == .finished, "finished")
+        try check(reply.result == .done, "claimed")
+        try check(progress.granted == reply.granted && progress.inDoubt == reply.doubt, "\(progress)")
+        try check(progress.departures == reply.departures, "\(progress)")
+      case .held: try check(reply.result == .held, "held")
+      case .finished: try check(reply.result == .finished, "finished")
       }
     case .append:
       // There is nothing to add, because all users have departed.
@@ -103,7 +103,7 @@ struct TraceReplayer {
       let length = try await store.run(pipeline).last?.integer
       let isOwner = before.slices[call.slice].claim == call.claim && before.slices[call.slice].phase == .expanding
       // Each call adds a page after the first, empty one.
-      try expect(!isOwner || length == model.slices[call.slice].built / call.count + 1, "append: \(length ?? 0)")
+      try check(!isOwner || length == model.slices[call.slice].built / call.count + 1, "append: \(length ?? 0)")
     case .seal:
       var pipeline = RedisPipeline()
       ledger(call.claim, call.slice).seal(
@@ -111,23 +111,23 @@ struct TraceReplayer {
           count: call.count, pages: min(call.count, 1), departures: call.departures < 0 ? nil : call.departures),
         to: &pipeline)
       let sealed = try await store.run(pipeline)[0].integer
-      try expect((sealed == 1) == (reply.result == .done), "seal: \(sealed ?? 0)")
+      try check((sealed == 1) == (reply.result == .done), "seal: \(sealed ?? 0)")
     case .commit, .replay: try await commit(call, reply)
     case .regrant:
       let seal = call.seal == 0 ? [] : ledger(call.seal, call.slice).claim
       let decisions = try await ledger(call.claim, call.slice).regrant(targets(of: call), seal: seal)
-      try expect((decisions != nil) == (reply.result == .done), "regrant: \(decisions.map { "\($0)" } ?? "-")")
+      try check((decisions != nil) == (reply.result == .done), "regrant: \(decisions.map { "\($0)" } ?? "-")")
       try compare(zip(call.indexes, decisions ?? []).map { ($0, $1) }, reply)
     case .depart: try await depart(call)
     case .unclaim: try await ledger(call.claim, call.slice).unclaim()
     case .close:
       let answer = try await ledger(call.claim, call.slice).close(call.cancels ? .cancel : .finish)
-      try expect((answer.counters != nil) == (reply.result == .done), "close: \(answer)")
+      try check((answer.counters != nil) == (reply.result == .done), "close: \(answer)")
     case .finish:
       _ = try await store.slices.finish(slice, counters: counters(call.tally), lane: .normal, worker: worker)
     case .park:
       let parked = try await store.slices.park(slice, for: Self.hour, worker: worker)
-      try expect(parked == (reply.result == .done), "park: \(parked)")
+      try check(parked == (reply.result == .done), "park: \(parked)")
     case .postpone: try await store.slices.postpone(slice, for: Self.hour, worker: worker)
     case .requeue: try await store.slices.requeue(slice, lane: .normal, worker: worker)
     case .dismiss: try await store.slices.dismiss(slice, worker: worker)
@@ -170,14 +170,14 @@ struct TraceReplayer {
       departures: call.departures == -2 ? nil : call.departures)
     request.suspects = targets(of: call)
     let answer = try await ledger(call.claim, call.slice).commit(&batch, request)
-    guard reply.result == .done else { return try expect(!answer.isSealed, "commit: \(answer)") }
-    try expect(answer.isOwner == reply.isOwner && answer.granted == reply.granted, "commit: \(answer)")
+    guard reply.result == .done else { return try check(!answer.isSealed, "commit: \(answer)") }
+    try check(answer.isOwner == reply.isOwner && answer.granted == reply.granted, "commit: \(answer)")
     let retries = answer.retries.map(\.index).sorted()
     let granted = Array(reply.records.indexes)
-    try expect(answer.firstDecisions.isEmpty && answer.retryDecisions.isEmpty, "commit: \(answer)")
+    try check(answer.firstDecisions.isEmpty && answer.retryDecisions.isEmpty, "commit: \(answer)")
     try compare(answer.withheld, reply)
     try compare(answer.departures, reply, of: call.slice)
-    try expect(retries == granted, "retries \(retries), expected \(granted), after \(call), answered \(answer)")
+    try check(retries == granted, "retries \(retries), expected \(granted), after \(call), answered \(answer)")
   }
 
   /// Returns the targets that a call has checked.
@@ -192,7 +192,7 @@ struct TraceReplayer {
   /// Compares the departures since the worker's last commit.
   private func compare(_ news: NewDepartures?, _ reply: StoreReply, of slice: Int) throws {
     let users = reply.isAnybody ? nil : Set(reply.news.map { Self.fingerprint(slice, UInt8($0)) })
-    try expect(
+    try check(
       news?.number ?? -1 == reply.departures && (news == nil || news?.users.map(Set.init) == users),
       "departures \(news.map { "\($0)" } ?? "-"), expected \(reply.departures) \(Array(reply.news))")
   }
@@ -203,7 +203,7 @@ struct TraceReplayer {
   private func compare(_ decisions: [(index: Int, decision: GrantDecision)], _ reply: StoreReply) throws {
     let withheld = decisions.filter { $0.decision != .send }
     let expected = Array(reply.withheld)
-    try expect(
+    try check(
       withheld.map(\.index).sorted() == expected && withheld.allSatisfy { $0.decision.withheld == .deviceGone },
       "withheld \(withheld), expected \(expected)")
   }
@@ -224,7 +224,7 @@ struct TraceReplayer {
       $0.append(Int(Self.registeredAt))
       $0.append("")
     }.get()
-    try expect(answer.first?.integer == 1, "\(call): \(answer)")
+    try check(answer.first?.integer == 1, "\(call): \(answer)")
   }
 
   private func counters(_ tally: SIMD8<Int16>) -> SliceCounters {
@@ -237,7 +237,7 @@ struct TraceReplayer {
     return counters
   }
 
-  private func expect(_ holds: Bool, _ what: String) throws {
+  private func check(_ holds: Bool, _ what: String) throws {
     guard holds else { throw TestSupportError("the store answered otherwise than the model: \(what)") }
   }
 

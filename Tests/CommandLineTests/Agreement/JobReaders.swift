@@ -3,6 +3,7 @@ import EventLoop
 import Foundation
 import PushCore
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -35,7 +36,7 @@ struct JobReaders {
     folder = try ScratchFolder("agreement")
     let simulator = folder.path("simulator")
     let made = try await CarillonCommand.run(["simulate", "--init", simulator])
-    #expect(made.exit == .status(0))
+    expect(made.exit, is: .status(0))
     var environment = world.environment
     environment["CARILLON_CONFIG"] = simulator + "/carillon.yaml"
     let configuration = try ConfigurationLoader(argument: nil, environment: environment).load()
@@ -60,7 +61,7 @@ struct JobReaders {
     _ = try await store.campaigns.put(
       Array(#"{"message":{"body":"Welcome, {{name|you}}"}}"#.utf8), asTemplate: "welcome")
     let earlier = Self.simple("earlier")
-    #expect(try await takeIn(earlier) == nil)
+    expect(try await takeIn(earlier), is: nil)
     _ = try await store.campaigns.control("earlier", .cancel)
   }
 
@@ -79,7 +80,7 @@ struct JobReaders {
       return [Refusal(error)]
     }
     let lint = try Self.object(response)
-    #expect(lint.text("unchecked") == nil, "\(job)")
+    expect(lint.text("unchecked"), is: nil, "\(job)")
     guard lint.text("kind") == "job" else {
       return [Refusal(message: "this is a \(lint.text("kind") ?? "file"), not a job", hint: "")]
     }
@@ -95,7 +96,7 @@ struct JobReaders {
     do {
       var submission = try await JobSubmission(bytes, resolved: await store.campaigns.resolve(bytes), api.apps)
       try await submission.addWarnings(from: store)
-      #expect(try await submission.submit(to: store, by: nil) == false)
+      expect(try await submission.submit(to: store, by: nil), is: false)
       return nil
     } catch {
       return Refusal(error)
@@ -107,7 +108,7 @@ struct JobReaders {
     do {
       let response = try await call("submitCampaign", job)
       // An earlier job may have the same id by the same mistake.
-      #expect(response.status == 201 || response.status == 200)
+      expect(response.status == 201 || response.status == 200)
       if response.status == 201 { try await server.command("lpop", list) }
       return nil
     } catch {

@@ -1,6 +1,7 @@
 import PushTransport
 import APNs
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -8,16 +9,16 @@ struct CampaignTests {
   @Test func sameJobChangesNothingAndAnotherIsAConflict() async throws {
     let world = try await CarillonWorld()
     let job = CarillonWorld.job("spring")
-    #expect(try await world.succeed("campaign", "submit", "-", input: job) == "spring\n")
+    expect(try await world.succeed("campaign", "submit", "-", input: job), is: "spring\n")
     let again = try await world.run("campaign", "submit", "-", input: " " + job)
-    #expect(again.exit == .status(0) && again.standardOutput == "spring\n")
-    #expect(again.standardError.contains("nothing changes"))
+    expect(again.exit == .status(0) && again.standardOutput == "spring\n")
+    expect(again.standardError.contains("nothing changes"))
     let json = try JSONObject(await world.succeed("campaign", "submit", "-", "--json", input: job))
-    #expect(json.text("id") == "spring" && json.bool("duplicate") == true)
+    expect(json.text("id") == "spring" && json.bool("duplicate") == true)
     let other = try await world.run(
       "campaign", "submit", "-", "--json", input: CarillonWorld.job("spring", more: #","lane":"bulk""#))
-    #expect(other.exit == .status(65))
-    #expect(try JSONObject(other.standardError).object("error")?.text("code") == "conflict")
+    expect(other.exit, is: .status(65))
+    expect(try JSONObject(other.standardError).object("error")?.text("code"), is: "conflict")
   }
 
   @Test func campaignBeforeIntakeIsShownAsQueued() async throws {
@@ -27,23 +28,23 @@ struct CampaignTests {
     try await world.server.command("lpush", list, CarillonWorld.job("first") + "\n")
     try await world.submit("early", more: #","lane":"bulk""#)
     let show = try await world.show("early")
-    #expect(show.text("state") == "queued" && show.text("lane") == "bulk" && show.text("app") == "news")
-    #expect(show.object("slices")?.numbers == ["done": 0, "sealed": 0, "total": 0] && show.number("pending") == 0)
-    #expect(try await !world.succeed("campaign", "show", "early", "--json").contains("0.0"))
-    #expect(show.object("queue")?.text("list") == list)
-    #expect(show.object("queue")?.numbers == ["position": 2, "length": 2])
-    #expect(show.object("waiting")?.text("reason")?.contains("no worker runs") == true)
-    #expect(
+    expect(show.text("state") == "queued" && show.text("lane") == "bulk" && show.text("app") == "news")
+    expect(show.object("slices")?.numbers == ["done": 0, "sealed": 0, "total": 0] && show.number("pending") == 0)
+    expect(try await !world.succeed("campaign", "show", "early", "--json").contains("0.0"))
+    expect(show.object("queue")?.text("list"), is: list)
+    expect(show.object("queue")?.numbers, is: ["position": 2, "length": 2])
+    expect(show.object("waiting")?.text("reason")?.contains("no worker runs"), is: true)
+    expect(
       try await world.succeed("campaign", "show", "early").contains("queued: in the queue, position 2 of 2"))
     let listed = try JSONObject.all(in: await world.succeed("campaign", "list", "--json"))
-    #expect(listed.map { $0.text("id") } == ["early", "first"] && listed.allSatisfy { $0.names == show.names })
-    #expect(try JSONObject.all(in: await world.succeed("campaign", "list", "--state", "queued", "--json")).count == 2)
-    #expect(try await world.succeed("campaign", "list", "--state", "active", "--json") == "[]\n")
+    expect(listed.map { $0.text("id") } == ["early", "first"] && listed.allSatisfy { $0.names == show.names })
+    expect(try JSONObject.all(in: await world.succeed("campaign", "list", "--state", "queued", "--json")).count, is: 2)
+    expect(try await world.succeed("campaign", "list", "--state", "active", "--json"), is: "[]\n")
     let text = try await world.run("campaign", "list")
-    #expect(text.standardOutput.contains("first  queued  news  normal  1 of 2 in the queue"))
-    #expect(text.standardError.contains("waiting: no worker runs"))
+    expect(text.standardOutput.contains("first  queued  news  normal  1 of 2 in the queue"))
+    expect(text.standardError.contains("waiting: no worker runs"))
     let watch = try await world.start("campaign", "watch", "early")
-    #expect(
+    expect(
       await watch.line(containing: "early queued  in the queue, position 2 of 2  waiting: no worker") != nil)
     for verb in ["pause", "resume"] {
       let output = try await world.run("campaign", verb, "early")
@@ -52,16 +53,16 @@ struct CampaignTests {
       )
     }
     let cancelled = try await world.run("campaign", "cancel", "first")
-    #expect(cancelled.exit == .status(0) && cancelled.standardOutput == "first cancelled\n")
-    #expect(cancelled.standardError.contains("removed"))
-    #expect(try await world.succeed("campaign", "cancel", "early", "--json").contains(#""state":"cancelled""#))
-    #expect(await watch.waitForExit() == .status(1))
-    #expect(try await world.server.command("llen", list) == "0")
-    #expect(try await world.run("campaign", "show", "early").exit == .status(1))
+    expect(cancelled.exit == .status(0) && cancelled.standardOutput == "first cancelled\n")
+    expect(cancelled.standardError.contains("removed"))
+    expect(try await world.succeed("campaign", "cancel", "early", "--json").contains(#""state":"cancelled""#))
+    expect(await watch.waitForExit(), is: .status(1))
+    expect(try await world.server.command("llen", list), is: "0")
+    expect(try await world.run("campaign", "show", "early").exit, is: .status(1))
     let unknown = try await world.run("campaign", "show", "late", "--json")
-    #expect(unknown.exit == .status(1))
-    #expect(try JSONObject(unknown.standardError).object("error")?.text("code") == "notFound")
-    #expect(try await world.succeed("campaign", "list", "--json") == "[]\n")
+    expect(unknown.exit, is: .status(1))
+    expect(try JSONObject(unknown.standardError).object("error")?.text("code"), is: "notFound")
+    expect(try await world.succeed("campaign", "list", "--json"), is: "[]\n")
   }
 
   @Test(arguments: PushEngineKind.one(for: "finishedCampaignIsShownAsDocumented"))
@@ -75,69 +76,70 @@ struct CampaignTests {
     try await world.submit("done", more: #","lane":"bulk""#)
     try await world.drain()
     let show = try await world.show("done")
-    #expect(
-      show.names == [
+    expect(
+      show.names,
+      is: [
         "id", "state", "reason", "app", "lane", "audience", "rate", "targets", "estimate", "outcomes", "pending",
         "inDoubt", "retrying", "pruned", "quarantined", "resent", "receipts", "slices", "createdAt", "sendAt",
         "startedAt", "finishedAt", "reach",
       ])
-    #expect(show.text("state") == "completed" && show.text("lane") == "bulk" && show.isNull("reason"))
-    #expect(show.number("targets") == 40 && show.number("estimate") == 40)
-    #expect(show.object("outcomes")?.numbers == ["accepted": 38, "unregistered": 1, "badToken": 1])
-    #expect(show.number("pruned") == 1 && show.number("quarantined") == 1 && show.number("pending") == 0)
-    #expect(show.object("slices")?.numbers == ["done": 8, "sealed": 8, "total": 8])
-    #expect(show.text("finishedAt")?.hasSuffix("Z") == true)
+    expect(show.text("state") == "completed" && show.text("lane") == "bulk" && show.isNull("reason"))
+    expect(show.number("targets") == 40 && show.number("estimate") == 40)
+    expect(show.object("outcomes")?.numbers, is: ["accepted": 38, "unregistered": 1, "badToken": 1])
+    expect(show.number("pruned") == 1 && show.number("quarantined") == 1 && show.number("pending") == 0)
+    expect(show.object("slices")?.numbers, is: ["done": 8, "sealed": 8, "total": 8])
+    expect(show.text("finishedAt")?.hasSuffix("Z"), is: true)
     let list = try JSONObject.all(in: await world.succeed("campaign", "list", "--state", "completed", "--json"))
-    #expect(try await world.succeed("campaign", "list", "--state", "paused", "--json") == "[]\n")
+    expect(try await world.succeed("campaign", "list", "--state", "paused", "--json"), is: "[]\n")
     // The audience is only in the job, and the receipts are in every partition. `campaign list` reads neither.
-    #expect(list.map(\.names) == [show.names.filter { $0 != "audience" && $0 != "receipts" }])
-    #expect(show.object("receipts")?.numbers == ["delivered": 0, "opened": 0, "dismissed": 0])
-    #expect(show.object("audience")?.text("segment") == "*")
-    #expect(try await world.succeed("campaign", "show", "done").contains("audience        *\n"))
-    #expect(try await world.succeed("campaign", "show", "done").contains("  accepted      38\n"))
-    #expect(try await world.succeed("campaign", "list").contains("done  completed  news  bulk  40 of 40 (100%)  8/8"))
+    expect(list.map(\.names), is: [show.names.filter { $0 != "audience" && $0 != "receipts" }])
+    expect(show.object("receipts")?.numbers, is: ["delivered": 0, "opened": 0, "dismissed": 0])
+    expect(show.object("audience")?.text("segment"), is: "*")
+    expect(try await world.succeed("campaign", "show", "done").contains("audience        *\n"))
+    expect(try await world.succeed("campaign", "show", "done").contains("  accepted      38\n"))
+    expect(try await world.succeed("campaign", "list").contains("done  completed  news  bulk  40 of 40 (100%)  8/8"))
     let watch = try await world.run("campaign", "watch", "done")
-    #expect(watch.exit == .status(0))
-    #expect(
-      watch.standardOutput == "done completed  40 of 40 (100%)  accepted 38  unregistered 1  badToken 1\n")
+    expect(watch.exit, is: .status(0))
+    expect(
+      watch.standardOutput, is: "done completed  40 of 40 (100%)  accepted 38  unregistered 1  badToken 1\n")
 
     try await checkResults(world, tokens)
     let device = try JSONObject(await world.succeed("devices", "show", "u4", "--json")).objects("devices")?.first
-    #expect(device?.bool("quarantined") == true)
-    #expect(try await world.run("devices", "show", "u3").exit == .status(1))
+    expect(device?.bool("quarantined"), is: true)
+    expect(try await world.run("devices", "show", "u3").exit, is: .status(1))
   }
 
   private func checkResults(_ world: CarillonWorld, _ tokens: [String]) async throws {
     let all = try JSONObject.all(in: await world.succeed("results", "export", "done"))
-    #expect(Set(all.compactMap { $0.text("token") }) == Set(tokens))
-    #expect(all.count == 40)
+    expect(Set(all.compactMap { $0.text("token") }), is: Set(tokens))
+    expect(all.count, is: 40)
     let gone = try await world.succeed("results", "export", "done", "--only", "unregistered")
     let line = try JSONObject(gone)
-    #expect(line.names == ["campaign", "user", "token", "outcome", "status", "reason", "apnsId", "at"])
-    #expect(line.text("user") == "u3" && line.number("status") == 410 && line.text("reason") == "Unregistered")
-    #expect(line.text("apnsId")?.count == 36)
-    #expect(try await world.succeed("results", "show", "done", "--token", tokens[3], "--json") == gone)
-    #expect(
+    expect(line.names, is: ["campaign", "user", "token", "outcome", "status", "reason", "apnsId", "at"])
+    expect(line.text("user") == "u3" && line.number("status") == 410 && line.text("reason") == "Unregistered")
+    expect(line.text("apnsId")?.count, is: 36)
+    expect(try await world.succeed("results", "show", "done", "--token", tokens[3], "--json"), is: gone)
+    expect(
       try await world.succeed("results", "show", "done", "--token", tokens[4]).contains("reason    BadDeviceToken"))
     let csv = try await world.succeed("results", "export", "done", "--format", "csv", "--only", "badToken")
-    #expect(csv.hasPrefix("campaign,user,token,outcome,status,reason,apnsId,at\r\ndone,u4,\(tokens[4]),badToken,400,"))
+    expect(csv.hasPrefix("campaign,user,token,outcome,status,reason,apnsId,at\r\ndone,u4,\(tokens[4]),badToken,400,"))
     let ofUser = try await world.succeed("results", "show", "done", "--user", "u3", "--json")
-    #expect(ofUser == gone)
-    #expect(try await world.succeed("results", "show", "done", "--user", "u4").contains("reason    BadDeviceToken"))
+    expect(ofUser, is: gone)
+    expect(try await world.succeed("results", "show", "done", "--user", "u4").contains("reason    BadDeviceToken"))
     let nobody = try await world.run("results", "show", "done", "--user", "u99")
-    #expect(nobody.exit == .status(1) && nobody.standardError.contains("user 'u99' had no target of campaign 'done'"))
-    #expect(try await world.run("results", "show", "done").exit == .status(64))
+    expect(nobody.exit == .status(1) && nobody.standardError.contains("user 'u99' had no target of campaign 'done'"))
+    expect(try await world.run("results", "show", "done").exit, is: .status(64))
     for command in [["results", "export", "done"], ["devices", "export"]] {
       let both = try await CarillonCommand.run(
         command + ["--format", "csv", "--json"], environment: world.environment)
-      #expect(both.exit == .status(64) && both.standardOutput.isEmpty)
-      #expect(both.standardError.contains("--format csv and --json contradict each other"))
+      expect(both.exit == .status(64) && both.standardOutput.isEmpty)
+      expect(both.standardError.contains("--format csv and --json contradict each other"))
     }
-    #expect(try await world.run("results", "export", "done", "--spreadsheet-safe").exit == .status(64))
+    expect(try await world.run("results", "export", "done", "--spreadsheet-safe").exit, is: .status(64))
     let stranger = try await world.run("results", "show", "done", "--token", "00ff")
-    #expect(stranger.exit == .status(1) && stranger.standardError.contains("was not a target"))
+    expect(stranger.exit == .status(1) && stranger.standardError.contains("was not a target"))
     let missing = try await world.run("results", "export", "other")
-    #expect(missing.exit == .status(1) && missing.standardError.contains("there is no campaign 'other'"))
+    expect(missing.exit == .status(1) && missing.standardError.contains("there is no campaign 'other'"))
   }
 
   @Test(arguments: PushEngineKind.one(for: "cellsThatASpreadsheetWouldRunAreMadeSafe"))
@@ -147,9 +149,9 @@ struct CampaignTests {
     try await world.succeed("devices", "register", "--user", "=1+1", "--token", "00ff")
     try await world.submit("cells")
     try await world.drain()
-    #expect(try await world.succeed("results", "export", "cells", "--format", "csv").contains("cells,=1+1,00ff"))
+    expect(try await world.succeed("results", "export", "cells", "--format", "csv").contains("cells,=1+1,00ff"))
     let safe = try await world.succeed("results", "export", "cells", "--format", "csv", "--spreadsheet-safe")
-    #expect(safe.contains("cells,'=1+1,00ff"))
+    expect(safe.contains("cells,'=1+1,00ff"))
   }
 
   @Test(arguments: PushEngineKind.one(for: "watchFollowsPauseResumeAndCancel"))
@@ -163,25 +165,25 @@ struct CampaignTests {
     let watch = try await world.start("campaign", "watch", "slow", "--json")
     try await world.until("slow") { ($0.object("outcomes")?.number("accepted") ?? 0) > 0 }
     let answer = try await world.succeed("campaign", "pause", "slow", "--reason", "lunch")
-    #expect(answer.contains(#/^slow paused: [\d,]+ accepted, [\d,]+ without an outcome\n$/#), "\(answer)")
+    expect(answer.contains(#/^slow paused: [\d,]+ accepted, [\d,]+ without an outcome\n$/#), "\(answer)")
     let paused = try await world.show("slow")
-    #expect(paused.text("state") == "paused" && paused.text("reason") == "lunch")
+    expect(paused.text("state") == "paused" && paused.text("reason") == "lunch")
     // An open slice sends only sealed targets.
-    #expect(paused.object("slices")?.number("sealed") ?? 0 > 0)
+    expect(paused.object("slices")?.number("sealed") ?? 0 > 0)
     try await world.until("slow") { $0.number("inDoubt") == 0 }
-    #expect(try await world.succeed("campaign", "resume", "slow", "--json").contains(#""state":"active""#))
-    #expect(try await world.succeed("campaign", "cancel", "slow").hasPrefix("slow cancelled: "))
+    expect(try await world.succeed("campaign", "resume", "slow", "--json").contains(#""state":"active""#))
+    expect(try await world.succeed("campaign", "cancel", "slow").hasPrefix("slow cancelled: "))
     try await world.until("slow") { $0.text("finishedAt") != nil }
     let ended = try await world.show("slow")
-    #expect(ended.text("state") == "cancelled" && ended.number("pending") == 0)
-    #expect(ended.object("outcomes")?.number("cancelled") ?? 0 > 0)
+    expect(ended.text("state") == "cancelled" && ended.number("pending") == 0)
+    expect(ended.object("outcomes")?.number("cancelled") ?? 0 > 0)
     let late = try await world.run("campaign", "resume", "slow")
-    #expect(late.exit == .status(1) && late.standardError.contains("can't resume campaign 'slow': it is cancelled"))
+    expect(late.exit == .status(1) && late.standardError.contains("can't resume campaign 'slow': it is cancelled"))
     // `watch` exits with 1: the campaign did not complete.
-    #expect(await watch.waitForExit() == .status(1))
+    expect(await watch.waitForExit(), is: .status(1))
     let lines = await watch.lines.reduce(into: "") { $0 += $1 + "\n" }
-    #expect(try JSONObject.all(in: lines).last?.text("state") == "cancelled")
-    #expect(await worker.terminate() == .status(0))
+    expect(try JSONObject.all(in: lines).last?.text("state"), is: "cancelled")
+    expect(await worker.terminate(), is: .status(0))
   }
 
   /// `list` counts only finished slices. It shows their targets as a share of the estimate for the whole campaign.
@@ -197,11 +199,11 @@ struct CampaignTests {
     try await world.submit("half")
     try await world.until("half") { $0.object("slices")?.number("done") == 7 }
     let list = try await world.succeed("campaign", "list")
-    #expect(list.contains(" of about "), "\(list)")
+    expect(list.contains(" of about "), "\(list)")
     let json = try #require(try JSONObject.all(in: await world.succeed("campaign", "list", "--json")).first)
     let (targets, estimate) = (json.number("targets") ?? 0, json.number("estimate") ?? 0)
-    #expect(targets < 40 && estimate == targets * 8 / 7)
-    #expect(await worker.terminate() == .status(0))
+    expect(targets < 40 && estimate == targets * 8 / 7)
+    expect(await worker.terminate(), is: .status(0))
   }
 
   @Test(arguments: PushEngineKind.one(for: "watchEndsWhenTheCampaignPausesItself"))
@@ -214,10 +216,10 @@ struct CampaignTests {
     try await world.submit("wrong")
     let worker = try await world.start("worker")
     let watch = try await world.run("campaign", "watch", "wrong")
-    #expect(watch.exit == .status(1))
-    #expect(watch.standardOutput.contains("wrong paused: "), "\(watch.standardOutput)")
-    #expect(watch.standardOutput.contains("probably the wrong environment"), "\(watch.standardOutput)")
-    #expect(await worker.terminate() == .status(0))
+    expect(watch.exit, is: .status(1))
+    expect(watch.standardOutput.contains("wrong paused: "), "\(watch.standardOutput)")
+    expect(watch.standardOutput.contains("probably the wrong environment"), "\(watch.standardOutput)")
+    expect(await worker.terminate(), is: .status(0))
   }
 
   @Test(arguments: PushEngineKind.one(for: "showReportsAMissingPushServiceOrFleet"))
@@ -230,30 +232,30 @@ struct CampaignTests {
     try await world.until("stuck") {
       $0.object("waiting")?.text("reason")?.contains("push service unreachable at https://127.0.0.1:1") == true
     }
-    #expect(try await world.succeed("campaign", "show", "stuck").contains("waiting     push service unreachable"))
+    expect(try await world.succeed("campaign", "show", "stuck").contains("waiting     push service unreachable"))
     let watch = try await world.start("campaign", "watch", "stuck")
-    #expect(await watch.line(containing: "waiting: push service unreachable") != nil)
-    #expect(await worker.terminate() == .status(0))
+    expect(await watch.line(containing: "waiting: push service unreachable") != nil)
+    expect(await worker.terminate(), is: .status(0))
     let wait = try #require(try await world.show("stuck").object("waiting"))
-    #expect(wait.text("reason")?.contains("no worker runs; start one: carillon worker") == true)
-    #expect(await watch.line(containing: "waiting: no worker runs") != nil)
-    #expect(try await world.run("campaign", "list").standardError.contains("waiting: no worker runs"))
+    expect(wait.text("reason")?.contains("no worker runs; start one: carillon worker"), is: true)
+    expect(await watch.line(containing: "waiting: no worker runs") != nil)
+    expect(try await world.run("campaign", "list").standardError.contains("waiting: no worker runs"))
   }
 
   @Test func submitPrintsTheWarningsOfLint() async throws {
     let world = try await CarillonWorld(devices: 1)
     let job = CarillonWorld.job("typo").replacing(#""alert":"hi""#, with: #""alert":"hi","x-mine":1"#)
     let output = try await world.run("campaign", "submit", "-", input: job)
-    #expect(output.exit == .status(0) && output.standardOutput == "typo\n")
-    #expect(
-      output.standardError
-        == "warning: apns.payload.aps.x-mine: is not one of Apple's keys: the app can't read it inside aps "
+    expect(output.exit == .status(0) && output.standardOutput == "typo\n")
+    expect(
+      output.standardError,
+      is: "warning: apns.payload.aps.x-mine: is not one of Apple's keys: the app can't read it inside aps "
         + "(move it out of aps, to the top level)\n"
     )
     let json = try JSONObject(await world.succeed("campaign", "submit", "-", "--json", input: job))
-    #expect(json.objects("warnings")?.compactMap { $0.text("rule") } == ["aps-custom"])
+    expect(json.objects("warnings")?.compactMap { $0.text("rule") }, is: ["aps-custom"])
     let payload = try await world.run("campaign", "submit", "-", input: #"{"aps":{"alert":"hi"}}"#)
-    #expect(payload.exit == .status(65) && payload.standardError.contains("this is a payload, not a job"))
+    expect(payload.exit == .status(65) && payload.standardError.contains("this is a payload, not a job"))
   }
 
   /// Redis stores an id longer than its campaign. Neither a lost nor an expired campaign is in a queue.
@@ -269,7 +271,7 @@ struct CampaignTests {
     ] {
       for verb in ["show", "watch", "cancel"] {
         let output = try await world.run("campaign", verb, id)
-        #expect(output.exit == .status(1) && output.standardError.contains(says), "\(output.standardError)")
+        expect(output.exit == .status(1) && output.standardError.contains(says), "\(output.standardError)")
       }
     }
   }
@@ -281,19 +283,19 @@ struct CampaignTests {
     // A scheduled campaign does not prevent the worker from draining.
     try await world.drain()
     let show = try await world.show("later")
-    #expect(show.text("state") == "scheduled")
-    #expect(show.text("sendAt")?.hasPrefix(sendAt.dropLast()) == true)
-    #expect(show.isNull("startedAt"))
-    #expect(try await world.succeed("campaign", "show", "later").contains("scheduled for \(sendAt.dropLast())"))
-    #expect(try await world.succeed("campaign", "list").contains("later  scheduled for \(sendAt.dropLast())"))
+    expect(show.text("state"), is: "scheduled")
+    expect(show.text("sendAt")?.hasPrefix(sendAt.dropLast()), is: true)
+    expect(show.isNull("startedAt"))
+    expect(try await world.succeed("campaign", "show", "later").contains("scheduled for \(sendAt.dropLast())"))
+    expect(try await world.succeed("campaign", "list").contains("later  scheduled for \(sendAt.dropLast())"))
     let watch = try await world.start("campaign", "watch", "later")
-    #expect(await watch.line(containing: "later scheduled for \(sendAt.dropLast())") != nil)
-    #expect(try await world.succeed("campaign", "pause", "later") == "later paused\n")
-    #expect(try await world.succeed("campaign", "resume", "later") == "later scheduled\n")
-    #expect(try await world.succeed("campaign", "cancel", "later", "--json").contains(#""unconfirmed":[]"#))
-    #expect(await watch.waitForExit() == .status(1))
+    expect(await watch.line(containing: "later scheduled for \(sendAt.dropLast())") != nil)
+    expect(try await world.succeed("campaign", "pause", "later"), is: "later paused\n")
+    expect(try await world.succeed("campaign", "resume", "later"), is: "later scheduled\n")
+    expect(try await world.succeed("campaign", "cancel", "later", "--json").contains(#""unconfirmed":[]"#))
+    expect(await watch.waitForExit(), is: .status(1))
     let ended = try await world.show("later")
-    #expect(ended.text("state") == "cancelled" && ended.number("targets") == 0 && !ended.isNull("finishedAt"))
+    expect(ended.text("state") == "cancelled" && ended.number("targets") == 0 && !ended.isNull("finishedAt"))
 
     let far = Date(timeIntervalSinceNow: 400 * 86_400).ISO8601Format()
     let output = try await world.run(
@@ -327,10 +329,10 @@ struct CampaignTests {
     try await world.submit("goal", more: #","also":["widgets"]"#)
     try await world.drain()
     let also = try #require(try await world.show("goal").objects("parts")?.last)
-    #expect(also.text("id") == "goal~main.widgets" && also.text("state") == "completed" && also.number("targets") == 1)
-    #expect(also.object("outcomes")?.numbers == ["accepted": 1])
+    expect(also.text("id") == "goal~main.widgets" && also.text("state") == "completed" && also.number("targets") == 1)
+    expect(also.object("outcomes")?.numbers, is: ["accepted": 1])
     let text = try await world.succeed("campaign", "show", "goal")
-    #expect(text.contains("goal~main.widgets completed: 1 of 1 (100%)"), "\(text)")
-    #expect(try await world.show("goal~main.widgets").objects("parts") == nil)
+    expect(text.contains("goal~main.widgets completed: 1 of 1 (100%)"), "\(text)")
+    expect(try await world.show("goal~main.widgets").objects("parts") == nil)
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -19,31 +20,31 @@ struct PreviewTests {
        "localized":{"de":{"apns":{"payload":{"aps":{"alert":"Hallo {{name}}"}}}}},"uniqueKey":"push"}
       """#
     let ada = try JSONObject(await world.succeed("campaign", "preview", "-", "--user", "ada", "--json", input: job))
-    #expect(ada.text("campaign") == "c1" && ada.bool("fixed") == false)
+    expect(ada.text("campaign") == "c1" && ada.bool("fixed") == false)
     let pushes = try #require(ada.objects("pushes"))
     let alerts = pushes.map { $0.object("payload")?.object("aps")?.text("alert") }
-    #expect(alerts.count == 2 && Set(alerts) == [#"Hallo Ada "A.""#, #"Hi Ada "A.": free"#])
-    #expect(
+    expect(alerts.count == 2 && Set(alerts) == [#"Hallo Ada "A.""#, #"Hi Ada "A.": free"#])
+    expect(
       pushes.allSatisfy { $0.object("headers")?.text("apns-id") == $0.object("payload")?.text("push") },
       "\(pushes)")
     let text = try await world.succeed("campaign", "preview", "-", "--user", "bob", input: job)
-    #expect(
+    expect(
       text.contains(#"> {"aps":{"alert":"Hi you: 1299.50"},"push":""#) && text.contains("> apns-push-type: alert"))
     // The same content as a template in the store.
     let template =
       #"{"apns":{"payload":{"aps":{"alert":"Hi {{name|you}}: {{price:number.2|free}}"}}},"uniqueKey":"push"}"#
-    #expect(try await world.succeed("template", "put", "hello", "-", input: template) == "hello@1\n")
+    expect(try await world.succeed("template", "put", "hello", "-", input: template), is: "hello@1\n")
     let named = job.replacing(#/"apns".*/#.dotMatchesNewlines(), with: #""template":"hello@1"}"#)
     let same = try await world.succeed("campaign", "preview", "-", "--user", "bob", input: named)
-    #expect(same == text)
-    #expect(try await world.succeed("template", "list", "--json").contains(#"{"name":"hello","version":1}"#))
-    #expect(try await world.succeed("template", "show", "hello") == template + "\n")
-    #expect(try await world.succeed("template", "remove", "hello") == "hello removed\n")
-    #expect(try await world.run("campaign", "submit", "-", input: named).exit == .status(65))
+    expect(same, is: text)
+    expect(try await world.succeed("template", "list", "--json").contains(#"{"name":"hello","version":1}"#))
+    expect(try await world.succeed("template", "show", "hello"), is: template + "\n")
+    expect(try await world.succeed("template", "remove", "hello"), is: "hello removed\n")
+    expect(try await world.run("campaign", "submit", "-", input: named).exit, is: .status(65))
     let nobody = try await world.run("campaign", "preview", "-", "--user", "eve", input: job)
-    #expect(nobody.exit == .status(1) && nobody.standardOutput.contains("has no device"))
+    expect(nobody.exit == .status(1) && nobody.standardOutput.contains("has no device"))
     let unknown = try await world.run("campaign", "preview", "c2", "--user", "ada")
-    #expect(unknown.exit == .status(1))
+    expect(unknown.exit, is: .status(1))
   }
 
   @Test func datesOfALiveActivityAreShownAsTheyWouldBeSentNow() async throws {
@@ -58,7 +59,7 @@ struct PreviewTests {
     let ada = try JSONObject(await world.succeed("campaign", "preview", "-", "--user", "ada", "--json", input: job))
     let aps = try #require(ada.objects("pushes")?.first?.object("payload")?.object("aps"))
     let sent = try #require(aps.number("timestamp"))
-    #expect(before <= sent && sent <= Int(Date.now.timeIntervalSince1970))
-    #expect(aps.number("stale-date") == sent + 7200)
+    expect(before <= sent && sent <= Int(Date.now.timeIntervalSince1970))
+    expect(aps.number("stale-date"), is: sent + 7200)
   }
 }

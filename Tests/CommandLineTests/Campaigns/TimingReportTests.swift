@@ -1,5 +1,6 @@
 import Foundation
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -23,11 +24,11 @@ struct TimingReportTests {
         ["phase", "sealed", "count", "1000", "granted", "300", "ready", "400", "readyAt", "\(ready)"])
     }
     let json = try JSONObject(try await world.succeed("campaign", "show", "a", "--json"))
-    #expect(json.number("targets") == 2000 && json.number("pending") == 2000)
-    #expect(json.object("ownTime")?.number("waiting") == 1200)
-    #expect(json.object("ownTime")?.text("next") == "2026-12-01T09:00:00.000Z")
+    expect(json.number("targets") == 2000 && json.number("pending") == 2000)
+    expect(json.object("ownTime")?.number("waiting"), is: 1200)
+    expect(json.object("ownTime")?.text("next"), is: "2026-12-01T09:00:00.000Z")
     let text = try await world.succeed("campaign", "show", "a")
-    #expect(text.contains("1,200, the next at 2026-12-01T09:00:00.000Z"))
+    expect(text.contains("1,200, the next at 2026-12-01T09:00:00.000Z"))
   }
 
   @Test func showHasTheNextRunOfARecurringJob() async throws {
@@ -40,12 +41,12 @@ struct TimingReportTests {
       ])
     let json = try JSONObject(try await world.succeed("campaign", "show", "digest", "--json"))
     let repetition = try #require(json.object("repeat"))
-    #expect(repetition.text("cron") == "0 9 * * *" && repetition.text("next") == "2026-12-01T09:00:00.000Z")
-    #expect(repetition.number("runs") == 3 && repetition.number("leftOut") == 1)
-    #expect(repetition.text("last") == "digest~20261130T0900")
+    expect(repetition.text("cron") == "0 9 * * *" && repetition.text("next") == "2026-12-01T09:00:00.000Z")
+    expect(repetition.number("runs") == 3 && repetition.number("leftOut") == 1)
+    expect(repetition.text("last"), is: "digest~20261130T0900")
     let text = try await world.succeed("campaign", "show", "digest")
-    #expect(text.contains("recurring, the next run at 2026-12-01T09:00:00.000Z"))
-    #expect(text.contains("3, the latest is digest~20261130T0900"))
+    expect(text.contains("recurring, the next run at 2026-12-01T09:00:00.000Z"))
+    expect(text.contains("3, the latest is digest~20261130T0900"))
   }
 
   /// A recurring campaign shows its runs that have not ended, with their counts: a run that is being sent, a run with
@@ -77,22 +78,22 @@ struct TimingReportTests {
     }
     let json = try JSONObject(try await world.succeed("campaign", "show", "digest", "--json"))
     let open = try #require(json.object("repeat")?.objects("open"))
-    #expect(open.compactMap { $0.text("id") } == Array(runs[1...]))
-    #expect(open.compactMap { $0.text("state") } == ["active", "paused", "queued"])
-    #expect(open.map { $0.text("reason") } == [nil, "looks bad", nil])
-    #expect(open.map { $0.number("targets") } == [50, 7, nil])
+    expect(open.compactMap { $0.text("id") }, is: Array(runs[1...]))
+    expect(open.compactMap { $0.text("state") }, is: ["active", "paused", "queued"])
+    expect(open.map { $0.text("reason") }, is: [nil, "looks bad", nil])
+    expect(open.map { $0.number("targets") }, is: [50, 7, nil])
     let counts = open.map {
       [$0.object("outcomes")?.number("accepted"), $0.object("outcomes")?.number("unregistered")]
     }
-    #expect(counts == [[20, 4], [7, nil], [nil, nil]])
+    expect(counts, is: [[20, 4], [7, nil], [nil, nil]])
     let text = try await world.succeed("campaign", "show", "digest")
     let rows = text.split(separator: "\n").filter { $0.hasPrefix("open run") }
-    #expect(rows.count == 3 && !text.contains(runs[0]))
-    #expect(text.contains("\(runs[1]) active: 24 of"), "\(text)")
-    #expect(text.contains("\(runs[2]) paused: 7 of 7 (100%), accepted 7; looks bad"), "\(text)")
-    #expect(text.contains("\(runs[3]) queued"), "\(text)")
+    expect(rows.count == 3 && !text.contains(runs[0]))
+    expect(text.contains("\(runs[1]) active: 24 of"), "\(text)")
+    expect(text.contains("\(runs[2]) paused: 7 of 7 (100%), accepted 7; looks bad"), "\(text)")
+    expect(text.contains("\(runs[3]) queued"), "\(text)")
     // A run's own report has no runs.
     let run = try JSONObject(try await world.succeed("campaign", "show", runs[1], "--json"))
-    #expect(run.object("repeat") == nil && run.number("pending") == 26)
+    expect(run.object("repeat") == nil && run.number("pending") == 26)
   }
 }

@@ -3,6 +3,7 @@ import APNsSimulator
 import PushCore
 import TLS
 import ServiceTools
+import TestKit
 import TestSupport
 import Testing
 
@@ -11,7 +12,7 @@ import Testing
 
 /// Invalid combinations of the reference. The command and the workers refuse them with the same words, or `lint` at
 /// least warns.
-@Suite struct CombinationTests {
+struct CombinationTests {
   private static let refused = CombinationTable.rows.filter { $0.verdict == .refused }
   private static let warned = CombinationTable.rows.filter { $0.verdict == .warned }
 
@@ -47,7 +48,7 @@ import Testing
   private func submit(_ row: CombinationRow, _ world: CarillonWorld) async throws -> JSONObject? {
     let output = try await world.run("campaign", "submit", "-", "--json", input: row.job("job"))
     guard output.exit != .status(0) else { return nil }
-    #expect(output.exit == .status(65))
+    expect(output.exit, is: .status(65))
     return try JSONObject(output.standardError).object("error")
   }
 
@@ -70,18 +71,18 @@ import Testing
     let world = try await makeWorld()
     let refusal = try #require(try await refusal(to: row))
     let error = try #require(try await submit(row, world), "submitted")
-    #expect(error.text("code") == "input")
-    #expect(error.text("message") == refusal.reason && error.text("hint") == refusal.hint)
-    #expect(refusal.field == row.field)
+    expect(error.text("code"), is: "input")
+    expect(error.text("message") == refusal.reason && error.text("hint") == refusal.hint)
+    expect(refusal.field, is: row.field)
     if row.rule == "job" {
       // The message contains the allowed values if there is no other hint.
-      #expect(refusal.hint != nil || refusal.message.contains("must") || refusal.field == "audience.channel")
+      expect(refusal.hint != nil || refusal.message.contains("must") || refusal.field == "audience.channel")
     } else {
       let rule = try #require(APNsRule(rawValue: row.rule))
-      #expect(rule.severity == .error)
-      #expect(refusal.hint?.hasSuffix("rule \(row.rule): \(rule.source)") == true, "\(refusal)")
+      expect(rule.severity, is: .error)
+      expect(refusal.hint?.hasSuffix("rule \(row.rule): \(rule.source)"), is: true, "\(refusal)")
     }
-    #expect(try await world.server.command("LLEN", "{\(world.namespace)}:campaigns") == "0")
+    expect(try await world.server.command("LLEN", "{\(world.namespace)}:campaigns"), is: "0")
   }
 
   @Test func sameJobsOnTheListEndOnTheDeadListInTheSameWords() async throws {
@@ -95,26 +96,26 @@ import Testing
     for (number, row) in Self.refused.enumerated() {
       let job = try #require(byID["bad-\(number)"], "\(row.testDescription)")
       let refusal = try #require(try await refusal(to: row, "bad-\(number)"))
-      #expect(job.text("reason") == refusal.reason && job.text("hint") == refusal.hint, "\(row.testDescription)")
+      expect(job.text("reason") == refusal.reason && job.text("hint") == refusal.hint, "\(row.testDescription)")
     }
-    #expect(dead.count == Self.refused.count)
-    #expect(try await world.succeed("campaign", "list", "--json") == "[]\n")
+    expect(dead.count, is: Self.refused.count)
+    expect(try await world.succeed("campaign", "list", "--json"), is: "[]\n")
   }
 
   @Test(arguments: warned) func doubtfulCombinationIsWarnedOfAndSubmitted(_ row: CombinationRow) async throws {
     let world = try await makeWorld()
     let file = try world.folder.write("job.json", row.job("job"))
     let output = try await world.run("lint", "--json", file)
-    #expect(output.exit == .status(0))
+    expect(output.exit, is: .status(0))
     let findings = try JSONObject(output.standardOutput).objects("findings") ?? []
     let finding = try #require(findings.first { $0.text("rule") == row.rule }, "\(output.standardOutput)")
-    #expect(finding.text("path") == row.field && finding.text("severity") == "warning")
-    #expect(finding.text("source") == APNsRule(rawValue: row.rule)?.source)
-    #expect(try await submit(row, world) == nil)
+    expect(finding.text("path") == row.field && finding.text("severity") == "warning")
+    expect(finding.text("source"), is: APNsRule(rawValue: row.rule)?.source)
+    expect(try await submit(row, world) == nil)
   }
 
   @Test func pageHasTheTable() throws {
     let table = DocumentedTable("combinations", head: CombinationRow.head, rows: CombinationTable.rows.map(\.cells))
-    #expect(try table.documented() == table.markdown, "CARILLON_WRITE_TABLES=1 writes it")
+    expect(try table.documented(), is: table.markdown, "CARILLON_WRITE_TABLES=1 writes it")
   }
 }

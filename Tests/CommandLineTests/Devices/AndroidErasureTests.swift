@@ -1,5 +1,6 @@
 import Foundation
 import PushTransport
+import TestKit
 import TestSupport
 import Testing
 
@@ -43,7 +44,7 @@ struct AndroidErasureTests {
         "raw", app: "shop", audience: #"{"tokens":[\#(listed)]}"#, content: message,
         more: #","services":["fcm"],"results":"all""#))
     try await world.drain("first")
-    #expect(try await world.show("both").object("outcomes")?.number("unregistered") == 1)
+    expect(try await world.show("both").object("outcomes")?.number("unregistered"), is: 1)
     // A job that can't run, and an event that waits.
     let list = "{\(world.namespace)}:"
     try await server.command(
@@ -53,21 +54,21 @@ struct AndroidErasureTests {
       "lpush", list + "registrations",
       #"{"op":"register","user":"\#(Self.user)","token":"\#(Self.tokens[0])","service":"fcm","app":"shop"}"#)
     let before = RedisSnapshot.found(Self.needles, in: try await RedisSnapshot.of(server))
-    #expect(before == Set(Self.needles.keys))
+    expect(before, is: Set(Self.needles.keys))
 
     try await world.succeed("users", "erase", Self.user, "--yes")
     // Redis keeps the bytes of a removed stream entry until the entries beside it are removed too.
     for stream in ["events", "dead"] {
       let entries = try await server.command("xrange", list + stream, "-", "+")
-      #expect(RedisSnapshot.found(Self.needles, in: Data(entries.utf8)) == [])
+      expect(RedisSnapshot.found(Self.needles, in: Data(entries.utf8)), is: [])
       try await server.command("del", list + stream)
     }
     let left = RedisSnapshot.found(Self.needles, in: try await RedisSnapshot.of(server))
-    #expect(left == [])
+    expect(left, is: [])
     let shown = try await world.show("both")
-    #expect(shown.object("outcomes")?.numbers.values.reduce(0, +) == 44)
+    expect(shown.object("outcomes")?.numbers.values.reduce(0, +), is: 44)
     let check = try await world.run("store", "check")
-    #expect(check.exit == .status(0), "\(check.standardOutput)")
+    expect(check.exit, is: .status(0), "\(check.standardOutput)")
     await scene.end()
     await server.kill(SIGKILL)
   }

@@ -1,3 +1,4 @@
+import TestKit
 import TestSupport
 import Testing
 
@@ -18,23 +19,23 @@ struct DevicesTests {
 
       """)
     let output = try await world.run("devices", "import", file, "--json")
-    #expect(output.exit == .status(65))
-    #expect(output.standardError == "")
+    expect(output.exit, is: .status(65))
+    expect(output.standardError, is: "")
     let report = try JSONObject(output.standardOutput)
-    #expect(report.names == ["rows", "imported", "skipped", "outdated", "errors"])
-    #expect(report.numbers == ["rows": 5, "imported": 2, "skipped": 3, "outdated": 0])
-    #expect(report.objects("errors")?.map { $0.number("line") } == [3, 4, 5])
-    #expect(report.objects("errors")?.first?.text("message") == "token: not hex of 1 to 200 bytes")
+    expect(report.names, is: ["rows", "imported", "skipped", "outdated", "errors"])
+    expect(report.numbers, is: ["rows": 5, "imported": 2, "skipped": 3, "outdated": 0])
+    expect(report.objects("errors")?.map { $0.number("line") }, is: [3, 4, 5])
+    expect(report.objects("errors")?.first?.text("message"), is: "token: not hex of 1 to 200 bytes")
 
     let people = try await world.run("devices", "import", file)
-    #expect(people.exit == .status(65))
-    #expect(people.standardError.contains("devices.csv:3: token: not hex of 1 to 200 bytes\n"))
-    #expect(people.standardError.contains("devices.csv:4: registeredAt: 'yesterday' is neither"))
-    #expect(people.standardOutput.hasSuffix("devices.csv: 5 rows, 2 imported, 3 bad rows skipped\n"))
+    expect(people.exit, is: .status(65))
+    expect(people.standardError.contains("devices.csv:3: token: not hex of 1 to 200 bytes\n"))
+    expect(people.standardError.contains("devices.csv:4: registeredAt: 'yesterday' is neither"))
+    expect(people.standardOutput.hasSuffix("devices.csv: 5 rows, 2 imported, 3 bad rows skipped\n"))
 
     let emil = try JSONObject(await world.succeed("devices", "show", "emil", "--json"))
-    #expect(emil.object("attributes")?.text("name") == #"Emil, the "second" one"#)
-    #expect(emil.objects("devices")?.first?.text("registeredAt") == "2026-01-01T00:00:00.000Z")
+    expect(emil.object("attributes")?.text("name"), is: #"Emil, the "second" one"#)
+    expect(emil.objects("devices")?.first?.text("registeredAt"), is: "2026-01-01T00:00:00.000Z")
   }
 
   @Test func tokensHaveAServiceAndAKind() async throws {
@@ -48,23 +49,23 @@ struct DevicesTests {
 
       """
     let output = try await world.run("devices", "import", "-", "--format", "csv", "--json", input: rows)
-    #expect(output.exit == .status(65))
+    expect(output.exit, is: .status(65))
     let errors = try #require(try JSONObject(output.standardOutput).objects("errors")).map { $0.text("message") ?? "" }
-    #expect(errors[0] == "service: 'pigeon' is not one of apns, fcm")
-    #expect(errors[1].hasPrefix("kind: 'carrier' is not one of alert, voip, complication"))
+    expect(errors[0], is: "service: 'pigeon' is not one of apns, fcm")
+    expect(errors[1].hasPrefix("kind: 'carrier' is not one of alert, voip, complication"))
     try await world.succeed(
       "devices", "register", "--user", "emil", "--token", CarillonWorld.token(5), "--kind", "liveactivity-start")
     let exported = try await world.succeed("devices", "export", "--format", "ndjson")
     let devices = try exported.split(separator: "\n").map { try JSONObject(String($0)) }
-    #expect(
-      Dictionary(uniqueKeysWithValues: devices.map { ($0.text("user") ?? "", $0.text("kind") ?? "") })
-        == ["ada": "voip", "ben": "alert", "emil": "liveactivity-start"])
-    #expect(devices.allSatisfy { $0.text("service") == "apns" })
+    expect(
+      Dictionary(uniqueKeysWithValues: devices.map { ($0.text("user") ?? "", $0.text("kind") ?? "") }),
+      is: ["ada": "voip", "ben": "alert", "emil": "liveactivity-start"])
+    expect(devices.allSatisfy { $0.text("service") == "apns" })
     let ada = try JSONObject(await world.succeed("devices", "show", "ada", "--json"))
-    #expect(ada.objects("devices")?.first?.text("kind") == "voip")
-    #expect(ada.objects("devices")?.first?.text("service") == "apns")
+    expect(ada.objects("devices")?.first?.text("kind"), is: "voip")
+    expect(ada.objects("devices")?.first?.text("service"), is: "apns")
     let wrong = try await world.run("devices", "unregister", "--token", token, "--service", "apms")
-    #expect(wrong.exit == .status(65) && wrong.standardError.contains("did you mean 'apns'?"))
+    expect(wrong.exit == .status(65) && wrong.standardError.contains("did you mean 'apns'?"))
   }
 
   @Test func importTakesNDJSONFromStandardInput() async throws {
@@ -74,10 +75,10 @@ struct DevicesTests {
     unclear.expect(exit: 64, saying: "--format csv or --format ndjson")
     let report = try JSONObject(
       await world.succeed("devices", "import", "-", "--format", "ndjson", "--app", "news", "--json", input: row))
-    #expect(report.number("imported") == 1)
+    expect(report.number("imported"), is: 1)
     let user = try JSONObject(await world.succeed("devices", "show", "ada", "--json"))
-    #expect(user.object("attributes")?.text("age") == "41")
-    #expect(user.objects("devices")?.first?.text("app") == "news")
+    expect(user.object("attributes")?.text("age"), is: "41")
+    expect(user.objects("devices")?.first?.text("app"), is: "news")
   }
 
   @Test(arguments: [
@@ -93,11 +94,11 @@ struct DevicesTests {
   @Test func unreadableImportIsAnError() async throws {
     let world = try await CarillonWorld()
     let output = try await world.run("devices", "import", "/nowhere.csv", "--json")
-    #expect(output.exit == .status(65))
+    expect(output.exit, is: .status(65))
     let error = try #require(try JSONObject(output.standardError).object("error"))
-    #expect(error.names == ["code", "message", "hint"])
-    #expect(error.text("code") == "input")
-    #expect(error.text("message") == "/nowhere.csv: No such file or directory")
+    expect(error.names, is: ["code", "message", "hint"])
+    expect(error.text("code"), is: "input")
+    expect(error.text("message"), is: "/nowhere.csv: No such file or directory")
   }
 
   @Test func tokenBelongsToTheLastUserOfAFile() async throws {
@@ -107,7 +108,7 @@ struct DevicesTests {
     try await world.succeed(
       "devices", "import", "-", "--format", "csv", input: "user,token\n" + rows.joined())
     let export = try await world.succeed("devices", "export", "--format", "ndjson")
-    #expect(try JSONObject.all(in: export).map { $0.text("user") } == ["u19"])
+    expect(try JSONObject.all(in: export).map { $0.text("user") }, is: ["u19"])
   }
 
   @Test func olderRowNeverUndoesANewerRegistration() async throws {
@@ -117,7 +118,7 @@ struct DevicesTests {
       await world.succeed(
         "devices", "import", "-", "--format", "csv", "--json",
         input: "user,token,registeredAt\nben,\(token),1000000001000\n"))
-    #expect(report.numbers == ["rows": 1, "imported": 0, "skipped": 0, "outdated": 1])
+    expect(report.numbers, is: ["rows": 1, "imported": 0, "skipped": 0, "outdated": 1])
     let late = try await world.run(
       "devices", "register", "--user", "ben", "--token", token, "--registered-at", "1000000001000")
     late.expect(exit: 1, saying: "the token has a newer registration, for 'ada'")
@@ -138,9 +139,9 @@ struct DevicesTests {
     let other = try await CarillonWorld()
     try await other.succeed("devices", "import", "-", "--format", format, input: export)
     let lines = { (text: String) in text.split(whereSeparator: \.isNewline).sorted() }
-    #expect(lines(try await other.succeed("devices", "export", "--format", format)) == lines(export))
-    #expect(lines(export).count == (format == "csv" ? 3 : 2))
-    #expect(export.contains("Europe/Berlin") && export.contains("gold"))
+    expect(lines(try await other.succeed("devices", "export", "--format", format)), is: lines(export))
+    expect(lines(export).count, is: format == "csv" ? 3 : 2)
+    expect(export.contains("Europe/Berlin") && export.contains("gold"))
   }
 
   @Test func deviceIsRegisteredShownMovedAndUnregistered() async throws {
@@ -149,27 +150,28 @@ struct DevicesTests {
       await world.succeed(
         "devices", "register", "--user", "ada", "--token", "<\(token.uppercased())>", "--app", "news", "--locale", "de",
         "--attribute", "name=Ada", "--attribute", "motto=a=b", "--json"))
-    #expect(registered.text("token") == token)
-    #expect(registered.text("registeredAt")?.hasSuffix("Z") == true)
+    expect(registered.text("token"), is: token)
+    expect(registered.text("registeredAt")?.hasSuffix("Z"), is: true)
     try await world.succeed("segment", "import", "vip", "-", input: "ada\n")
 
     let ada = try JSONObject(await world.succeed("devices", "show", "ada", "--json"))
-    #expect(ada.names == ["user", "attributes", "segments", "suppression", "devices"])
-    #expect(ada.texts("segments") == ["vip"])
-    #expect(ada.object("attributes")?.text("motto") == "a=b")
+    expect(ada.names, is: ["user", "attributes", "segments", "suppression", "devices"])
+    expect(ada.texts("segments"), is: ["vip"])
+    expect(ada.object("attributes")?.text("motto"), is: "a=b")
     let device = try #require(ada.objects("devices")?.first)
-    #expect(
+    expect(
       device.names.isSuperset(of: ["token", "app", "environment", "locale", "timezone", "registeredAt", "lastSeen"]))
-    #expect(device.text("app") == "news" && device.text("locale") == "de" && device.isNull("timezone"))
-    #expect(try await world.succeed("devices", "show", "ada").contains("  locale        de\n"))
+    expect(device.text("app") == "news" && device.text("locale") == "de" && device.isNull("timezone"))
+    expect(try await world.succeed("devices", "show", "ada").contains("  locale        de\n"))
 
     try await world.succeed("devices", "register", "--user", "ben", "--token", token)
-    #expect(try JSONObject(await world.succeed("devices", "show", "ada", "--json")).objects("devices")?.isEmpty == true)
+    expect(
+      try JSONObject(await world.succeed("devices", "show", "ada", "--json")).objects("devices")?.isEmpty, is: true)
     try await world.succeed("devices", "unregister", "--token", token)
     let gone = try await world.run("devices", "unregister", "--token", token)
-    #expect(gone.exit == .status(1) && gone.standardError.contains("no device has the token \(token)"))
+    expect(gone.exit == .status(1) && gone.standardError.contains("no device has the token \(token)"))
     let nobody = try await world.run("devices", "show", "ben")
-    #expect(nobody.exit == .status(1) && nobody.standardError.contains("there is no user 'ben'"))
+    expect(nobody.exit == .status(1) && nobody.standardError.contains("there is no user 'ben'"))
   }
 
   @Test(arguments: [
@@ -182,7 +184,7 @@ struct DevicesTests {
   func wrongRegistrationIsRefused(options: [String], status: Int32, says: String) async throws {
     let world = try await CarillonWorld()
     let output = try await CarillonCommand.run(["devices", "register"] + options, environment: world.environment)
-    #expect(output.exit == .status(status))
-    #expect(output.standardError.contains(says), "\(output.standardError)")
+    expect(output.exit, is: .status(status))
+    expect(output.standardError.contains(says), "\(output.standardError)")
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import PushTransport
+import TestKit
 import TestSupport
 import Testing
 
@@ -43,7 +44,7 @@ struct ErasureProofTests {
     let listed = #"{"users":[{"user":"\#(Self.user)","vars":{"street":"\#(Self.value)"}},"u1","u2"]}"#
     try await world.submit("ended", audience: listed, more: #","results":"all""#)
     try await world.drain("first")
-    #expect(try await world.show("ended").object("outcomes")?.numbers == ["accepted": 3])
+    expect(try await world.show("ended").object("outcomes")?.numbers, is: ["accepted": 3])
 
     // Another campaign runs, and its answers are slow.
     try await simulator.setLatency(milliseconds: 1000)
@@ -56,17 +57,17 @@ struct ErasureProofTests {
     try await world.until("during") {
       $0.object("outcomes")?.number("accepted") ?? 0 >= 500 && $0.number("targets") == Self.users
     }
-    #expect(try await world.show("during").text("state") == "active")
+    expect(try await world.show("during").text("state"), is: "active")
     victim.send(signal: SIGKILL)
-    #expect(await victim.waitForExit() == .signal(SIGKILL))
-    #expect(try found(in: await RedisSnapshot.of(server)) == ["id", "token as text", "token", "value"])
+    expect(await victim.waitForExit(), is: .signal(SIGKILL))
+    expect(try found(in: await RedisSnapshot.of(server)), is: ["id", "token as text", "token", "value"])
     var killed = 0
     for step in Self.kills {
       let command = try await world.start(
         ["users", "erase", Self.user, "--yes"], environment: ["CARILLON_FAULT_STEP": String(step)])
       if await command.waitForExit() == .signal(SIGKILL) { killed += 1 }
     }
-    #expect(killed > 0)
+    expect(killed > 0)
     try await simulator.setLatency(milliseconds: 0)
     try await world.succeed("campaign", "watch", "during")
     // The other worker becomes the maintenance leader and completes the erasure of the killed command.
@@ -75,14 +76,14 @@ struct ErasureProofTests {
       return try await server.command("hlen", "{\(world.namespace)}:erasing") == "0"
     }
 
-    #expect(try found(in: await RedisSnapshot.of(server)) == [])
+    expect(try found(in: await RedisSnapshot.of(server)), is: [])
     for (id, targets) in [("during", Self.users), ("ended", 3)] {
       let campaign = try await world.show(id)
-      #expect(campaign.number("targets") == targets)
-      #expect(campaign.object("outcomes")?.numbers.values.reduce(0, +) == targets, "\(campaign)")
+      expect(campaign.number("targets"), is: targets)
+      expect(campaign.object("outcomes")?.numbers.values.reduce(0, +), is: targets, "\(campaign)")
     }
-    #expect(await heir.terminate() == .status(0))
-    #expect(try await world.run("store", "check").exit == .status(0))
+    expect(await heir.terminate(), is: .status(0))
+    expect(try await world.run("store", "check").exit, is: .status(0))
     await server.kill(SIGKILL)
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -19,22 +20,22 @@ struct ImportResumeTests {
     // The command kills itself in the middle of its work.
     let killed = try await world.start(
       ["devices", "import", file, "--json"], environment: ["CARILLON_FAULT_STEP": "10"])
-    #expect(await killed.waitForExit() == .signal(SIGKILL))
+    expect(await killed.waitForExit(), is: .signal(SIGKILL))
     try #require(try await !world.server.command("keys", "{\(world.namespace)}:import:*").isEmpty)
     let output = try await world.run("devices", "import", file, "--resume")
     output.expect(exit: 65, saying: "devices.csv: resuming at line ")
     // The killed run reported the first bad line.
-    #expect(!output.standardError.contains("devices.csv:2:"))
-    #expect(output.standardError.contains("devices.csv:\(Self.rows + 3): token: "))
-    #expect(
+    expect(!output.standardError.contains("devices.csv:2:"))
+    expect(output.standardError.contains("devices.csv:\(Self.rows + 3): token: "))
+    expect(
       output.standardOutput.hasSuffix(
         "devices.csv: 15,002 rows, 15,000 imported, 2 bad rows skipped, 1 stored without a time zone\n"))
     let users = try await world.succeed("devices", "export", "--format", "csv").split(whereSeparator: \.isNewline)
       .dropFirst()
-    #expect(Set(users.map { $0.prefix { $0 != "," } }).count == Self.rows)
+    expect(Set(users.map { $0.prefix { $0 != "," } }).count, is: Self.rows)
     // No position remains in Redis.
     let again = try await world.server.command("keys", "{\(world.namespace)}:import:*")
-    #expect(again.isEmpty)
+    expect(again.isEmpty)
   }
 
   @Test func interruptedImportNamesTheCommandToContinue() async throws {
@@ -49,12 +50,13 @@ struct ImportResumeTests {
     import_.send(signal: SIGINT)
     try await world.server.command("client", "unpause")
     let hint = try #require(await import_.errorLine(containing: "--resume"))
-    #expect(hint.contains("continue with: carillon devices import \(file) --resume"))
-    #expect(hint.contains(" rows are imported"))
-    #expect(await import_.waitForExit() == .status(1))
+    expect(hint.contains("continue with: carillon devices import \(file) --resume"))
+    expect(hint.contains(" rows are imported"))
+    expect(await import_.waitForExit(), is: .status(1))
     let report = try JSONObject(try await world.run("devices", "import", file, "--resume", "--json").standardOutput)
-    #expect(
-      report.numbers == [
+    expect(
+      report.numbers,
+      is: [
         "rows": Self.rows + 2, "imported": Self.rows, "skipped": 2, "outdated": 0, "withoutTimezone": 1,
       ])
   }
@@ -63,10 +65,10 @@ struct ImportResumeTests {
     let world = try await CarillonWorld()
     let file = try file(in: world, rows: 3)
     let output = try await world.run("devices", "import", file, "--resume")
-    #expect(
+    expect(
       output.standardError.contains(
         "devices.csv: no interrupted import of this file is known; starting at the first row"))
-    #expect(
+    expect(
       output.standardOutput.hasSuffix(
         "devices.csv: 5 rows, 3 imported, 2 bad rows skipped, 1 stored without a time zone\n"))
   }
@@ -83,9 +85,9 @@ struct ImportResumeTests {
     let rows = (1...4).map { "ada,\(CarillonWorld.token($0)),202\($0)-01-01T00:00:00Z\n" }
     let output = try await world.succeed(
       "devices", "import", "-", "--format", "csv", "--json", input: "user,token,lastSeen\n" + rows.joined())
-    #expect(try JSONObject(output).numbers == ["rows": 4, "imported": 4, "skipped": 0, "outdated": 0, "evicted": 2])
+    expect(try JSONObject(output).numbers, is: ["rows": 4, "imported": 4, "skipped": 0, "outdated": 0, "evicted": 2])
     try await world.succeed("devices", "register", "--user", "ada", "--token", CarillonWorld.token(5))
     let ada = try JSONObject(await world.succeed("devices", "show", "ada", "--json"))
-    #expect(ada.objects("devices")?.map { $0.text("token") } == [4, 5].map(CarillonWorld.token))
+    expect(ada.objects("devices")?.map { $0.text("token") }, is: [4, 5].map(CarillonWorld.token))
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestKit
 import TestSupport
 import Testing
 

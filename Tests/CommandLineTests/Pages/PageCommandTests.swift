@@ -1,4 +1,5 @@
 import ArgumentParser
+import TestKit
 import Testing
 
 @testable import CommandSupport
@@ -8,7 +9,7 @@ import Testing
 struct PageCommandTests {
   @Test(arguments: Pages.all) func commandsOfPagesParse(page: String) throws {
     for command in Set(PageCommand.all(in: try Pages.text(of: page))) {
-      #expect(try problem(of: command) == nil, "\(page): \(command.text)")
+      expect(try problem(of: command), is: nil, "\(page): \(command.text)")
     }
   }
 
@@ -17,8 +18,8 @@ struct PageCommandTests {
     let commands = try CommandTree.shared.get().discussions.flatMap { text in
       PageCommand.all(in: text.split(separator: "\n").map { $0.hasPrefix("  ") ? "  \($0)\n" : "\n" }.joined())
     }
-    #expect(commands.count > 50)
-    for command in commands { #expect(try problem(of: command) == nil, "\(command.text)") }
+    expect(commands.count > 50)
+    for command in commands { expect(try problem(of: command), is: nil, "\(command.text)") }
   }
 
   private func problem(of command: PageCommand) throws -> String? {
@@ -55,8 +56,9 @@ struct PageCommandTests {
       ```
       """
     let found = PageCommand.all(in: page).map { [$0.isComplete ? "complete" : "named"] + $0.arguments }
-    #expect(
-      found == [
+    expect(
+      found,
+      is: [
         ["complete", "dead", "list", "--json"], ["complete", "lint", "-"],
         ["complete", "send", "--app", "a b", "--token", "t"], ["complete", "doctor"], ["complete", "campaign", "list"],
         ["complete", "store", "check"], ["named", "status"], ["named", "top", "--interval", "5"],
@@ -70,11 +72,11 @@ struct PageCommandTests {
     ("admin token a --scope view", nil), ("admin --scope view", "no option --scope of 'serve'"),
   ])
   func namesAreCheckedAgainstTheProgram(line: String, problem: String?) throws {
-    #expect(try CommandTree.shared.get().problem(of: line.split(separator: " ").map(String.init)) == problem)
+    expect(try CommandTree.shared.get().problem(of: line.split(separator: " ").map(String.init)), is: problem)
   }
 
   @Test func pagesHaveCommands() throws {
     let commands = try Pages.all.flatMap { PageCommand.all(in: try Pages.text(of: $0)) }
-    #expect(commands.count > 100 && commands.contains { $0.isComplete })
+    expect(commands.count > 100 && commands.contains { $0.isComplete })
   }
 }

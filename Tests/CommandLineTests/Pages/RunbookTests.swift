@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -26,7 +27,7 @@ struct RunbookTests {
 
   @Test func everyCommandOfTheRunbookIsClassified() throws {
     let known = Self.reading + Self.acting.map(\.command) + Self.unattended
-    for command in try commands() { #expect(known.contains { command.hasPrefix($0) }, "\(command)") }
+    for command in try commands() { expect(known.contains { command.hasPrefix($0) }, "\(command)") }
   }
 
   /// With the curl engine, `doctor` exits with 1 on a machine with libcurl 7.
@@ -40,12 +41,12 @@ struct RunbookTests {
     try await world.submit("wrong")
     let worker = try await world.start("worker")
     // The command ends when the campaign has paused itself. The worker has already taken the broken job from the queue.
-    #expect(try await world.run("campaign", "watch", "wrong").exit == .status(1))
+    expect(try await world.run("campaign", "watch", "wrong").exit, is: .status(1))
     let dead = try JSONObject.all(in: await world.succeed("dead", "list", "--json"))
     let key = try #require(dead.first?.text("key"))
 
     worker.send(signal: SIGTERM)
-    #expect(await worker.waitForExit() == .status(0))
+    expect(await worker.waitForExit(), is: .status(0))
 
     let values = ["ID": "wrong", "KEY": key, "NAME": "grace", "APP": "news"]
     let environment = world.environment
@@ -60,22 +61,22 @@ struct RunbookTests {
         group.addTask {
           let output = try await run(command)
           // Alarms are open in this world, which `status` reports by 1.
-          #expect(
-            output.exit == .status(command == "status" ? 1 : 0),
+          expect(
+            output.exit, is: .status(command == "status" ? 1 : 0),
             "\(command): \(output.standardOutput)\(output.standardError)")
         }
       }
       try await group.waitForAll()
     }
     for (verb, commands) in zip(Self.acting, acting) {
-      #expect(!commands.isEmpty, "the runbook has no command \(verb.command)")
+      expect(!commands.isEmpty, "the runbook has no command \(verb.command)")
       for command in commands {
         let output = try await run(command)
-        #expect(output.exit == .status(verb.status), "\(command): \(output.standardError)")
+        expect(output.exit, is: .status(verb.status), "\(command): \(output.standardError)")
       }
     }
-    #expect(try await world.show("wrong").text("state") == "cancelled")
-    #expect(try await world.succeed("dead", "list", "--json") == "[]\n")
+    expect(try await world.show("wrong").text("state"), is: "cancelled")
+    expect(try await world.succeed("dead", "list", "--json"), is: "[]\n")
   }
 
   private func starts(_ command: String, _ prefixes: [String]) -> Bool { prefixes.contains { command.hasPrefix($0) } }

@@ -2,6 +2,7 @@ import PushTransport
 import APNs
 import Foundation
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -42,11 +43,11 @@ struct ChannelTests {
       ),
     ]
     for (call, expected) in cases {
-      #expect(lines(call.request(bundle: "com.example.news", authorization: "t", id: id)) == expected)
+      expect(lines(call.request(bundle: "com.example.news", authorization: "t", id: id)), is: expected)
     }
     let certificate = ChannelRequest.list.request(bundle: "b", authorization: nil, id: id)
-    #expect(certificate.headers.map(\.name) == ["apns-request-id"] && certificate.body == nil)
-    #expect(
+    expect(certificate.headers.map(\.name) == ["apns-request-id"] && certificate.body == nil)
+    expect(
       String(
         decoding: ChannelRequest.create(stores: false).request(bundle: "b", authorization: nil, id: id).body ?? [],
         as: UTF8.self
@@ -58,11 +59,11 @@ struct ChannelTests {
   }
 
   @Test func answersAreRead() throws {
-    #expect(try ChannelRequest.create(stores: false).result(of: response(201, id: "x=")) == .created(id: "x="))
-    #expect(try ChannelRequest.list.result(of: response(200, #"{"channels":["a","b="]}"#)) == .channels(["a", "b="]))
+    expect(try ChannelRequest.create(stores: false).result(of: response(201, id: "x=")), is: .created(id: "x="))
+    expect(try ChannelRequest.list.result(of: response(200, #"{"channels":["a","b="]}"#)), is: .channels(["a", "b="]))
     let body = #"{"message-storage-policy":1,"push-type":"LiveActivity"}"#
-    #expect(try ChannelRequest.show(id: "a").result(of: response(200, body)) == .channel(stores: true))
-    #expect(try ChannelRequest.delete(id: "a").result(of: response(204)) == .deleted)
+    expect(try ChannelRequest.show(id: "a").result(of: response(200, body)), is: .channel(stores: true))
+    expect(try ChannelRequest.delete(id: "a").result(of: response(204)), is: .deleted)
   }
 
   @Test func invalidAnswersAreErrors() {
@@ -72,7 +73,7 @@ struct ChannelTests {
     ]
     for (call, answer) in calls {
       let error = #expect(throws: CommandError.self) { try call.result(of: answer) }
-      #expect(error?.code == .failed)
+      expect(error?.code, is: .failed)
     }
   }
 
@@ -86,7 +87,7 @@ struct ChannelTests {
       let error = #expect(throws: CommandError.self) {
         try ChannelRequest.show(id: "a").result(of: response(status, #"{"reason":"\#(reason)"}"#))
       }
-      #expect(error?.code == code && error?.message.contains(says) == true, "\(error?.message ?? "")")
+      expect(error?.code == code && error?.message.contains(says) == true, "\(error?.message ?? "")")
     }
   }
 
@@ -107,36 +108,37 @@ struct ChannelTests {
       ["HTTP/1.1 200 OK", #"{"message-storage-policy":1,"push-type":"LiveActivity"}"#],
       ["HTTP/1.1 204 No Content"], ["HTTP/1.1 400 Bad Request", #"{"reason":"ChannelNotRegistered"}"#],
     ])
-    #expect(try await world.succeed("channel", "create", "--app", "news", "--store") == "a+b=\n")
-    #expect(try await world.succeed("channel", "list", "--app", "news") == "a+b=\nc\n")
+    expect(try await world.succeed("channel", "create", "--app", "news", "--store"), is: "a+b=\n")
+    expect(try await world.succeed("channel", "list", "--app", "news"), is: "a+b=\nc\n")
     let shown = try JSONObject(await world.succeed("channel", "show", "--app", "news", "a+b=", "--json"))
-    #expect(shown.text("id") == "a+b=" && shown.bool("stores") == true)
-    #expect(try await world.succeed("channel", "delete", "--app", "news", "a+b=") == "deleted a+b=\n")
+    expect(shown.text("id") == "a+b=" && shown.bool("stores") == true)
+    expect(try await world.succeed("channel", "delete", "--app", "news", "a+b="), is: "deleted a+b=\n")
     let gone = try await world.run("channel", "delete", "--app", "news", "a+b=")
-    #expect(gone.exit == .status(1) && gone.standardError.contains("ChannelNotRegistered"))
+    expect(gone.exit == .status(1) && gone.standardError.contains("ChannelNotRegistered"))
 
     let asked = try await server.asked()
     let lines = asked.compactMap { $0.split(separator: "\r\n").first.map(String.init) }
-    #expect(
-      lines == [
+    expect(
+      lines,
+      is: [
         "POST /1/apps/com.example.news/channels HTTP/1.1", "GET /1/apps/com.example.news/all-channels HTTP/1.1",
         "GET /1/apps/com.example.news/channels HTTP/1.1", "DELETE /1/apps/com.example.news/channels HTTP/1.1",
         "DELETE /1/apps/com.example.news/channels HTTP/1.1",
       ])
-    #expect(asked.allSatisfy { $0.contains("\r\nauthorization: bearer eyJ") && $0.contains("\r\napns-request-id: ") })
-    #expect(asked[0].hasSuffix(#"\#r\#n\#r\#n{"message-storage-policy":1,"push-type":"LiveActivity"}"#))
-    #expect(asked[2...].allSatisfy { $0.contains("\r\napns-channel-id: a+b=\r\n") })
+    expect(asked.allSatisfy { $0.contains("\r\nauthorization: bearer eyJ") && $0.contains("\r\napns-request-id: ") })
+    expect(asked[0].hasSuffix(#"\#r\#n\#r\#n{"message-storage-policy":1,"push-type":"LiveActivity"}"#))
+    expect(asked[2...].allSatisfy { $0.contains("\r\napns-channel-id: a+b=\r\n") })
   }
 
   @Test func missingServerIsUnreachable() async throws {
     var world = try await CarillonWorld()
     world.environment["CARILLON_APPS_NEWS_APNS_CHANNEL_ENDPOINT"] = "https://127.0.0.1:1"
     let output = try await world.run("channel", "list", "--app", "news", "--json")
-    #expect(output.exit == .status(69))
+    expect(output.exit, is: .status(69))
     let error = try #require(try JSONObject(output.standardError).object("error"))
-    #expect(error.text("message")?.hasPrefix("https://127.0.0.1:1: ") == true)
+    expect(error.text("message")?.hasPrefix("https://127.0.0.1:1: "), is: true)
     let bad = try await world.run("channel", "show", "--app", "news", "a b")
-    #expect(bad.exit == .status(65) && bad.standardError.contains("ID: is not Base64"))
-    #expect(try await world.run("channel", "create", "--app", "nwes").exit == .status(65))
+    expect(bad.exit == .status(65) && bad.standardError.contains("ID: is not Base64"))
+    expect(try await world.run("channel", "create", "--app", "nwes").exit, is: .status(65))
   }
 }

@@ -7,6 +7,7 @@ import PushWorker
 import ServiceTools
 import Synchronization
 import TLS
+import TestKit
 import TestSupport
 import Testing
 
@@ -77,22 +78,22 @@ import Testing
       "a": try certificateApp(identity), "b": try certificateApp(identity), "c": app(.token(token)),
       "d": app(.token(token), topic: "com.example.sport"), "e": app(.token(otherTeam)),
     ])
-    #expect(channels["a"]?.services[0].credential === channels["b"]?.services[0].credential)
-    #expect(channels["c"]?.services[0].credential === channels["d"]?.services[0].credential)
+    expect(channels["a"]?.services[0].credential === channels["b"]?.services[0].credential)
+    expect(channels["c"]?.services[0].credential === channels["d"]?.services[0].credential)
     // A connection belongs to one team. So another team has its own credential, and therefore its own pool.
-    #expect(channels["c"]?.services[0].credential !== channels["e"]?.services[0].credential)
+    expect(channels["c"]?.services[0].credential !== channels["e"]?.services[0].credential)
   }
 
   @Test func certificateMustBeForTheAppAndItsEnvironment() throws {
     let other = try certificateApp(authority.issue(topic: "com.example.other"))
     let error = #expect(throws: ServiceError.self) { try AppChannels.make(["news": other]) }
-    #expect(error?.code == .configuration)
-    #expect(error?.message.contains("apps.news.apns.certificate: ") == true)
-    #expect(error?.message.contains("is for com.example.other, not for com.example.news") == true)
+    expect(error?.code, is: .configuration)
+    expect(error?.message.contains("apps.news.apns.certificate: "), is: true)
+    expect(error?.message.contains("is for com.example.other, not for com.example.news"), is: true)
     let sandbox = try certificateApp(authority.issue(topic: "com.example.news", environments: [.sandbox]))
     let wrong = #expect(throws: ServiceError.self) { try AppChannels.make(["news": sandbox]) }
-    #expect(wrong?.message.contains("is not for production") == true)
-    #expect(wrong?.hint?.contains("set apps.news.apns.environment to sandbox") == true)
+    expect(wrong?.message.contains("is not for production"), is: true)
+    expect(wrong?.hint?.contains("set apps.news.apns.environment to sandbox"), is: true)
   }
 
   @Test func fileWithoutACertificatePreventsTheStart() throws {
@@ -100,11 +101,11 @@ import Testing
     let error = #expect(throws: ServiceError.self) {
       try AppChannels.make(["news": app(.certificate(.init(file: path)))])
     }
-    #expect(error?.message == "apps.news.apns.certificate.file: \(path): is neither PKCS#12 nor PEM")
+    expect(error?.message, is: "apps.news.apns.certificate.file: \(path): is neither PKCS#12 nor PEM")
     let missing = #expect(throws: ServiceError.self) {
       try AppChannels.make(["news": app(.certificate(.init(file: path, passphraseFile: "/nowhere")))])
     }
-    #expect(missing?.message == "apps.news.apns.certificate.passphraseFile: /nowhere: No such file or directory")
+    expect(missing?.message, is: "apps.news.apns.certificate.passphraseFile: /nowhere: No such file or directory")
   }
 
   @Test func changedCertificateIsTakenAndABadOneIsNot() async throws {
@@ -114,27 +115,27 @@ import Testing
     let first = credential.authorization()
     await watcher.check(now: now)
     await watcher.check(now: now)
-    #expect(reports.take() == [])
-    #expect(credential.authorization() == first)
+    expect(reports.take(), is: [])
+    expect(credential.authorization(), is: first)
 
     credential.record(.refused(Reason.badCertificate.code, generation: try #require(first).generation))
     let second = try authority.issue(topic: "com.example.news")
     _ = try certificateApp(second)
     await watcher.check(now: now)
-    #expect(reports.take() == [.reloaded(app: "news")])
-    #expect(credential.authorization()?.identity == second)
+    expect(reports.take(), is: [.reloaded(app: "news")])
+    expect(credential.authorization()?.identity, is: second)
 
     try folder.writeSecret("push.pem", "half a file")
     await watcher.check(now: now)
     await watcher.check(now: now)
     let notices = reports.take()
-    #expect(notices.count == 1)
+    expect(notices.count, is: 1)
     guard case .unusable("news", let message, _)? = notices.first else {
       Issue.record("\(notices)")
       return
     }
-    #expect(message.contains("neither PKCS#12 nor PEM"))
-    #expect(credential.authorization()?.identity == second)
+    expect(message.contains("neither PKCS#12 nor PEM"))
+    expect(credential.authorization()?.identity, is: second)
 
     // The watcher also refuses a certificate of another app.
     _ = try certificateApp(authority.issue(topic: "com.example.other"))
@@ -143,7 +144,7 @@ import Testing
       Issue.record("taken")
       return
     }
-    #expect(credential.authorization()?.identity == second)
+    expect(credential.authorization()?.identity, is: second)
   }
 
   @Test func correctedPermissionsAreNoticed() async throws {
@@ -154,8 +155,8 @@ import Testing
       try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.path("push.pem"))
       await watcher.check(now: now)
       let notices = reports.take()
-      #expect(notices.count == count)
-      if mode == 0o600 { #expect(notices == [.reloaded(app: "news")]) }
+      expect(notices.count, is: count)
+      if mode == 0o600 { expect(notices, is: [.reloaded(app: "news")]) }
     }
   }
 
@@ -167,7 +168,7 @@ import Testing
       let output = try await ChildProcess.run(
         "openssl", ["pkcs12", "-export", "-in", "one.pem", "-out", "push.p12", "-passout", "file:pass"],
         folder: folder.url)
-      #expect(output.exit == .status(0), "\(output.standardError)")
+      expect(output.exit, is: .status(0), "\(output.standardError)")
       try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.path("push.p12"))
     }
     try await export()
@@ -175,17 +176,17 @@ import Testing
       file: folder.path("push.p12"), passphraseFile: folder.path("pass"))
     let (watcher, _, reports) = try watch(["news": app(.certificate(files))])
     await watcher.check(now: now)
-    #expect(reports.take() == [])
+    expect(reports.take(), is: [])
     try folder.writeSecret("pass", "second\n")
     await watcher.check(now: now)
     guard case .unusable("news", let message, _)? = reports.take().first else {
       Issue.record("opened with the wrong passphrase")
       return
     }
-    #expect(message.contains("the passphrase is wrong"))
+    expect(message.contains("the passphrase is wrong"))
     try await export()
     await watcher.check(now: now)
-    #expect(reports.take() == [.reloaded(app: "news")])
+    expect(reports.take(), is: [.reloaded(app: "news")])
   }
 
   @Test func changedSigningKeySignsTheNextToken() async throws {
@@ -198,15 +199,15 @@ import Testing
     source.record(.refused(Reason.invalidProviderToken.code, generation: first.generation))
     try folder.writeSecret("key.p8", ECPrivateKey.generate().pem)
     await watcher.check(now: now)
-    #expect(reports.take() == [.reloaded(app: "news")])
+    expect(reports.take(), is: [.reloaded(app: "news")])
     let second = try #require(source.current())
-    #expect(second.jwt.split(separator: ".").last != first.jwt.split(separator: ".").last)
+    expect(second.jwt.split(separator: ".").last != first.jwt.split(separator: ".").last)
     // Kubernetes replaces the target of a symbolic link.
     try FileManager.default.removeItem(atPath: path)
     let other = try folder.writeSecret("other.p8", ECPrivateKey.generate().pem)
     try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: other)
     await watcher.check(now: now)
-    #expect(reports.take() == [.reloaded(app: "news")])
+    expect(reports.take(), is: [.reloaded(app: "news")])
   }
 
   @Test func expiryIsReportedDailyFromThirtyDaysBefore() async throws {
@@ -216,22 +217,22 @@ import Testing
     let day: Int64 = 86_400
     let name = "Apple Push Services: com.example.news"
     await watcher.check(now: end - 30 * day)
-    #expect(reports.take() == [])
+    expect(reports.take(), is: [])
     await watcher.check(now: end - 30 * day + 1)
-    #expect(reports.take() == [.expiring(app: "news", certificate: name, days: 29)])
+    expect(reports.take(), is: [.expiring(app: "news", certificate: name, days: 29)])
     await watcher.check(now: end - 29 * day)
-    #expect(reports.take() == [])
+    expect(reports.take(), is: [])
     await watcher.check(now: end - 29 * day + 1)
-    #expect(reports.take() == [.expiring(app: "news", certificate: name, days: 28)])
+    expect(reports.take(), is: [.expiring(app: "news", certificate: name, days: 28)])
     await watcher.check(now: end - 60)
-    #expect(reports.take() == [.expiring(app: "news", certificate: name, days: 0)])
+    expect(reports.take(), is: [.expiring(app: "news", certificate: name, days: 0)])
     // The watcher reports the expiry immediately, and then daily.
     await watcher.check(now: end + 1)
-    #expect(reports.take() == [.expired(app: "news", certificate: name)])
+    expect(reports.take(), is: [.expired(app: "news", certificate: name)])
     await watcher.check(now: end + day)
-    #expect(reports.take() == [])
+    expect(reports.take(), is: [])
     await watcher.check(now: end + day + 1)
-    #expect(reports.take() == [.expired(app: "news", certificate: name)])
+    expect(reports.take(), is: [.expired(app: "news", certificate: name)])
   }
 
   @Test func aRunningWorkerWarnsAndTakesTheExchangedFile() async throws {
@@ -240,7 +241,7 @@ import Testing
     func write(_ identity: TLSIdentity) throws {
       // The file gets its name by `rename(2)`, so that no program reads an incomplete file.
       try folder.writeSecret("new", identity.certificateChainPEM + identity.privateKeyPEM)
-      #expect(rename(folder.path("new"), folder.path("push.pem")) == 0)
+      expect(rename(folder.path("new"), folder.path("push.pem")), is: 0)
     }
     try write(ending)
     world.environment["CARILLON_CONFIG"] = try folder.write(
@@ -254,11 +255,11 @@ import Testing
       """)
     let worker = try await world.start("worker", "--json")
     let warning = try #require(await worker.errorLine(containing: #""event":"certificateExpiring""#))
-    #expect(warning.contains(#""days":10"#))
-    #expect(warning.contains("Apple Push Services: com.example.news"))
+    expect(warning.contains(#""days":10"#))
+    expect(warning.contains("Apple Push Services: com.example.news"))
     try write(authority.issue(topic: "com.example.news"))
     _ = try #require(await worker.errorLine(containing: #""event":"credentialReloaded""#))
-    #expect(await worker.terminate() == .status(0))
+    expect(await worker.terminate(), is: .status(0))
   }
 
   @Test func missingLegacyProviderIsNamedWithWhatToInstall() async throws {
@@ -268,7 +269,7 @@ import Testing
     let made = try await ChildProcess.run(
       "openssl", ["pkcs12", "-export", "-legacy", "-in", "one.pem", "-out", "push.p12", "-passout", "file:pass"],
       folder: folder.url)
-    #expect(made.exit == .status(0), "\(made.standardError)")
+    expect(made.exit, is: .status(0), "\(made.standardError)")
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.path("push.p12"))
     let configuration = try folder.write(
       "carillon.yaml",
@@ -287,13 +288,13 @@ import Testing
     }
     // OPENSSL_MODULES is the folder of OpenSSL's providers (OSSL_PROVIDER(3)).
     let without = try await send(["OPENSSL_MODULES": folder.path("nowhere")])
-    #expect(without.exit == .status(65))
-    #expect(without.standardError.contains("apps.news.apns.certificate.file: "))
-    #expect(without.standardError.contains("OpenSSL's legacy provider is not installed"))
-    #expect(without.standardError.contains("openssl-provider-legacy"))
+    expect(without.exit, is: .status(65))
+    expect(without.standardError.contains("apps.news.apns.certificate.file: "))
+    expect(without.standardError.contains("OpenSSL's legacy provider is not installed"))
+    expect(without.standardError.contains("openssl-provider-legacy"))
     // With the provider, the program reads the file and then tries to connect to a port without a listener.
     let with = try await send([:])
-    #expect(with.exit == .status(69), "\(with.standardError)")
-    #expect(!with.standardOutput.contains("authorization"))
+    expect(with.exit, is: .status(69), "\(with.standardError)")
+    expect(!with.standardOutput.contains("authorization"))
   }
 }

@@ -1,4 +1,5 @@
 import ServiceTools
+import TestKit
 import Testing
 
 @testable import CommandSupport
@@ -10,7 +11,7 @@ struct EndpointTests {
     ("https://[::1]:2197", "::1", 2197), ("https://[::1]", "::1", 443),
   ])
   func reads(url: String, host: String, port: Int) {
-    #expect(EndpointAddress(url: url) == .init(host: host, port: port))
+    expect(EndpointAddress(url: url), is: .init(host: host, port: port))
   }
 
   @Test(arguments: [
@@ -18,6 +19,6 @@ struct EndpointTests {
     "https://u@a", "https://:443",
   ])
   func refuses(url: String) {
-    #expect(EndpointAddress(url: url) == nil)
+    expect(EndpointAddress(url: url), is: nil)
   }
 }

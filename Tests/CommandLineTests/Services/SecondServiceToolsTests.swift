@@ -4,6 +4,7 @@ import PushCore
 import PushTransport
 import PushWorker
 import ServiceTools
+import TestKit
 import TestPushService
 import TestSupport
 import Testing
@@ -38,18 +39,18 @@ struct SecondServiceToolsTests {
     let apps = try configuration().apps
     let chat = try #require(apps["chat"])
     let settings = try #require(chat["text"]?.settings as? TextSettings)
-    #expect(settings.path == "apps.chat.text" && settings.endpoint.url == "https://127.0.0.1:8443")
-    #expect(apps["news"]?.apns?.topic == "com.example.news" && chat.services != apps["news"]?.services)
-    #expect(try configuration().apps["chat"] == chat)
+    expect(settings.path == "apps.chat.text" && settings.endpoint.url == "https://127.0.0.1:8443")
+    expect(apps["news"]?.apns?.topic == "com.example.news" && chat.services != apps["news"]?.services)
+    expect(try configuration().apps["chat"], is: chat)
     for (keys, key, message) in [
       ("topic: a.b", "apps.chat.text.topic", "unknown key"), ("account: {}", "apps.chat.text.endpoint", "is missing"),
       ("endpoint: https://a\naccount: { word: x }", "apps.chat.text.account.word", "unknown key"),
     ] {
       let error = #expect(throws: ConfigurationError.self) { try read(keys) }
-      #expect(error?.key == key && error?.message == message)
+      expect(error?.key == key && error?.message == message)
     }
     let variables = ConfigurationSchema(Self.services).paths(apps: ["chat"]).map { $0.joined(separator: ".") }
-    #expect(variables.contains("apps.chat.text.account.secret") && variables.contains("apps.chat.apns.token.keyFile"))
+    expect(variables.contains("apps.chat.text.account.secret") && variables.contains("apps.chat.apns.token.keyFile"))
   }
 
   @Test func initWritesSettingsThatAreReadBack() throws {
@@ -59,16 +60,16 @@ struct SecondServiceToolsTests {
     draft.services = [("text", try TextTools().setUp(SetupInterview(options: options, ask: nil) { $0 }))]
     let read = try ConfigurationReader(directory: "", services: Self.services)
       .read(ConfigurationNode.parse(yaml: draft.text, file: "f"))
-    #expect((read.apps["chat"]?["text"]?.settings as? TextSettings)?.secret == "it's")
+    expect((read.apps["chat"]?["text"]?.settings as? TextSettings)?.secret, is: "it's")
   }
 
   @Test func doctorAndChannelsUseTheSettingsOfTheService() throws {
     let chat = try #require(configuration().apps["chat"])
-    #expect(
-      CredentialRules.findings("chat", chat, now: 0) == [.healthy(.credential, "chat", "the secret has six letters")])
+    expect(
+      CredentialRules.findings("chat", chat, now: 0), is: [.healthy(.credential, "chat", "the secret has six letters")])
     let channel = try #require(AppChannels.make(["chat": chat])["chat"]?["text"])
-    #expect(channel.service is TextService && channel.endpoint.url == "https://127.0.0.1:8443")
-    #expect(channel.credential.authorization() == .token(BearerToken(text: "sesame", generation: 1, connection: 1)))
+    expect(channel.service is TextService && channel.endpoint.url == "https://127.0.0.1:8443")
+    expect(channel.credential.authorization(), is: .token(BearerToken(text: "sesame", generation: 1, connection: 1)))
   }
 
   @Test(arguments: [
@@ -88,8 +89,8 @@ struct SecondServiceToolsTests {
     let lint = try await JobLint(Array(file.utf8), app: app, apps: apps, services: Self.services, now: 1) {
       throw TestSupportError("no store")
     }
-    #expect(lint.lint.kind.rawValue == kind)
-    #expect(lint.lint.findings.map(\.rule.id) == rules, "\(lint.lint.findings)")
+    expect(lint.lint.kind.rawValue, is: kind)
+    expect(lint.lint.findings.map(\.rule.id), is: rules, "\(lint.lint.findings)")
   }
 
   @Test func sendShowsTheRequestAndExplainsTheAnswer() async throws {
@@ -108,8 +109,9 @@ struct SecondServiceToolsTests {
       id: "")
     let report = SendReport(push: push, findings: findings)
     let body = #"{"to":"t:012345…ghij","campaign":"send","message":{"text":"Hi"}}"#
-    #expect(
-      report.request == """
+    expect(
+      report.request,
+      is: """
         > POST https://127.0.0.1:\(server.port)/v1/send
         > authorization: bearer sesame… (13 characters)
         > content-type: application/json
@@ -119,9 +121,9 @@ struct SecondServiceToolsTests {
         > (73 bytes)
         """)
     let response = report.response(try await push.send())
-    #expect(response.hasPrefix("< 200 BUSY\n") && response.contains("\nit is refused\n  read the reason\n"))
+    expect(response.hasPrefix("< 200 BUSY\n") && response.contains("\nit is refused\n  read the reason\n"))
     let asked = try #require(try await server.asked().first)
-    #expect(asked.contains(#""to":"t:0123456789abcdefghij""#) && asked.contains("authorization: bearer sesame"))
+    expect(asked.contains(#""to":"t:0123456789abcdefghij""#) && asked.contains("authorization: bearer sesame"))
     #expect(throws: ServiceError.self) { try chat.services[0].settings.service(byHand: "a.b") }
   }
 }

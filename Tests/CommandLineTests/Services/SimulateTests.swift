@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -7,19 +8,19 @@ struct SimulateTests {
     let scratch = try ScratchFolder()
     let folder = scratch.path("sim")
     let made = try await CarillonCommand.run(["simulate", "--init", folder, "--json"])
-    #expect(made.exit == .status(0))
-    #expect(try JSONObject(made.standardOutput).text("directory") == folder)
+    expect(made.exit, is: .status(0))
+    expect(try JSONObject(made.standardOutput).text("directory"), is: folder)
     let modes = [
       ("ca.pem", 0o644), ("server.key", 0o600), ("AuthKey_SIMULATOR1.p8", 0o600), ("service-account.json", 0o600),
     ]
     for (name, mode) in modes {
       let attributes = try FileManager.default.attributesOfItem(atPath: folder + "/" + name)
-      #expect(attributes[.posixPermissions] as? Int == mode, "\(name)")
+      expect(attributes[.posixPermissions] as? Int == mode, "\(name)")
     }
     let key = try String(contentsOfFile: folder + "/AuthKey_SIMULATOR1.p8", encoding: .utf8)
     let again = try await CarillonCommand.run(["simulate", "--init", folder])
     again.expect(exit: 1, saying: "File exists", "replaces no files")
-    #expect(try String(contentsOfFile: folder + "/AuthKey_SIMULATOR1.p8", encoding: .utf8) == key)
+    expect(try String(contentsOfFile: folder + "/AuthKey_SIMULATOR1.p8", encoding: .utf8), is: key)
   }
 
   @Test(arguments: [SIGTERM, SIGINT])
@@ -29,19 +30,19 @@ struct SimulateTests {
     try await world.succeed("send", "--app", "news", "--token", "00ff", #"{"aps":{"badge":1}}"#)
     simulator.process.send(signal: signal)
     let line = try #require(await simulator.process.line(containing: #""event":"stopped""#))
-    #expect(try JSONObject(line).object("counters")?.number("accepted") == 1)
-    #expect(await simulator.process.waitForExit() == .status(0))
+    expect(try JSONObject(line).object("counters")?.number("accepted"), is: 1)
+    expect(await simulator.process.waitForExit(), is: .status(0))
   }
 
   @Test func folderWithoutAServiceAccountHasNoFCMSide() async throws {
     let scratch = try ScratchFolder()
     let folder = scratch.path("sim")
-    #expect(try await CarillonCommand.run(["simulate", "--init", folder]).exit == .status(0))
+    expect(try await CarillonCommand.run(["simulate", "--init", folder]).exit, is: .status(0))
     let file = folder + "/service-account.json"
     let account = try JSONObject(try String(contentsOfFile: file, encoding: .utf8))
-    #expect(account.text("type") == "service_account")
-    #expect(account.text("private_key")?.hasPrefix("-----BEGIN PRIVATE KEY-----\n") == true)
-    #expect(account.text("token_uri") == "https://127.0.0.1:2200/token")
+    expect(account.text("type"), is: "service_account")
+    expect(account.text("private_key")?.hasPrefix("-----BEGIN PRIVATE KEY-----\n"), is: true)
+    expect(account.text("token_uri"), is: "https://127.0.0.1:2200/token")
     try "{}".write(toFile: file, atomically: true, encoding: .utf8)
     let start = ["simulate", "--directory", folder, "--port", "0", "--control-port", "0", "--fcm-port", "0"]
     try await CarillonCommand.run(start).expect(exit: 65, saying: "is not a service account", "project_id")
@@ -65,7 +66,7 @@ struct SimulateTests {
     try await world.startSimulator("--log", log)
     try await world.succeed("send", "--app", "news", "--token", "00ff", #"{"aps":{"badge":1}}"#)
     let fields = try String(contentsOfFile: log, encoding: .utf8).split(separator: " ")
-    #expect(fields.count == 6 && fields[3] == "00ff" && fields[5] == "200\n", "\(fields)")
+    expect(fields.count == 6 && fields[3] == "00ff" && fields[5] == "200\n", "\(fields)")
   }
 
   @Test func unwritableLogIsAnErrorWithItsPath() async throws {
@@ -77,8 +78,8 @@ struct SimulateTests {
     unopened.expect(exit: 1, saying: "/nowhere/log: No such file")
     let full = try await world.startSimulator("--log", "/dev/full")
     _ = try await world.run("send", "--app", "news", "--token", "00ff", #"{"aps":{"badge":1}}"#)
-    #expect(await full.process.waitForExit() == .status(1))
-    #expect(await full.process.errorLine(containing: "/dev/full: No space left") != nil)
+    expect(await full.process.waitForExit(), is: .status(1))
+    expect(await full.process.errorLine(containing: "/dev/full: No space left") != nil)
   }
 
   @Test func wrongFolderNamesTheCommandThatCreatesOne() async throws {
@@ -94,7 +95,7 @@ struct SimulateTests {
     try await world.startSimulator(
       "--knobs", knobs, "--knob", "spellings={}", "--timeline", timeline, "--seed", "1", "--environment", "sandbox")
     let output = try await world.run("send", "--app", "news", "--token", "00ff", #"{"aps":{"badge":1}}"#)
-    #expect(output.standardOutput.contains("BadDeviceToken") && output.standardOutput.contains("apns-unique-id"))
+    expect(output.standardOutput.contains("BadDeviceToken") && output.standardOutput.contains("apns-unique-id"))
   }
 
   @Test(arguments: [
@@ -104,12 +105,12 @@ struct SimulateTests {
   func unusableFileIsAnErrorWithItsPath(option: String, text: String, says: String) async throws {
     let scratch = try ScratchFolder()
     let folder = scratch.path("sim")
-    #expect(try await CarillonCommand.run(["simulate", "--init", folder]).exit == .status(0))
+    expect(try await CarillonCommand.run(["simulate", "--init", folder]).exit, is: .status(0))
     let file = try scratch.write("file.json", text)
     let output = try await CarillonCommand.run(
       ["simulate", "--directory", folder, "--port", "0", "--control-port", "0", option, file])
-    #expect(output.exit == .status(65))
-    #expect(output.standardError.contains(file) && output.standardError.contains(says), "\(output.standardError)")
+    expect(output.exit, is: .status(65))
+    expect(output.standardError.contains(file) && output.standardError.contains(says), "\(output.standardError)")
   }
 
   @Test func keysOfAListAreBelieved() async throws {
@@ -126,7 +127,7 @@ struct SimulateTests {
     ]
     world.environment.merge(key) { $1 }
     let output = try await world.run("send", "--app", "news", "--token", "00ff", #"{"aps":{"badge":1}}"#)
-    #expect(
+    expect(
       output.standardOutput.contains("BadEnvironmentKeyIdInToken"), "\(output.standardOutput)\(output.standardError)")
   }
 
@@ -137,7 +138,7 @@ struct SimulateTests {
   ])
   func wrongOptionsAreUsageErrors(options: [String], says: String) async throws {
     let output = try await CarillonCommand.run(["simulate", "--directory", "x"] + options)
-    #expect(output.exit == .status(64))
-    #expect(output.standardError.contains(says), "\(output.standardError)")
+    expect(output.exit, is: .status(64))
+    expect(output.standardError.contains(says), "\(output.standardError)")
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import PushTransport
+import TestKit
 import TestSupport
 import Testing
 
@@ -16,23 +17,23 @@ struct TwoServiceTests {
     try await world.until("two") { ($0.object("outcomes")?.number("accepted") ?? 0) > 0 }
     try await world.succeed("campaign", "pause", "two", "--service", "fcm")
     let record = try await world.show("two")
-    #expect(record.text("state") == "active" && record.texts("pausedServices") == ["fcm"])
+    expect(record.text("state") == "active" && record.texts("pausedServices") == ["fcm"])
     let shown = try await world.succeed("campaign", "show", "two")
-    #expect(shown.contains("active, fcm paused"), "\(shown)")
-    #expect(
+    expect(shown.contains("active, fcm paused"), "\(shown)")
+    expect(
       shown.contains(#/leg +two~main-apns active: /#) && shown.contains(#/leg +two~main-fcm paused: /#), "\(shown)")
     // One of the legs has sent a push.
-    #expect(shown.contains(#/leg +two~main-.*, accepted \d/#), "\(shown)")
-    #expect(try await world.succeed("campaign", "list").contains("active, fcm paused"))
-    #expect(try await world.succeed("status").contains("active, fcm paused"))
+    expect(shown.contains(#/leg +two~main-.*, accepted \d/#), "\(shown)")
+    expect(try await world.succeed("campaign", "list").contains("active, fcm paused"))
+    expect(try await world.succeed("status").contains("active, fcm paused"))
     try await world.succeed("campaign", "resume", "two", "--service", "fcm")
-    #expect(try await world.show("two").texts("pausedServices") == nil)
+    expect(try await world.show("two").texts("pausedServices"), is: nil)
     let cancelled = try JSONObject(await world.succeed("campaign", "cancel", "two", "--json"))
     let parts = try #require(cancelled.objects("parts"))
-    #expect(parts.compactMap { $0.text("id") } == ["two~main-apns", "two~main-fcm"])
-    #expect(parts.compactMap { $0.number("targets") }.reduce(0, +) == cancelled.number("targets"))
-    #expect(cancelled.object("outcomes")?.number("accepted") ?? 0 > 0)
-    #expect(await worker.terminate() == .status(0))
+    expect(parts.compactMap { $0.text("id") }, is: ["two~main-apns", "two~main-fcm"])
+    expect(parts.compactMap { $0.number("targets") }.reduce(0, +), is: cancelled.number("targets"))
+    expect(cancelled.object("outcomes")?.number("accepted") ?? 0 > 0)
+    expect(await worker.terminate(), is: .status(0))
     await scene.end()
   }
 
@@ -42,7 +43,7 @@ struct TwoServiceTests {
     let send = ["send", "--app", "shop", "--service", "fcm", "--token", token, #"{"data":{"k":"v"}}"#]
     let alert = try await CarillonCommand.run(send, environment: scene.world.environment)
     alert.expect(exit: 65, saying: "has no notification", "set --push-type to background")
-    #expect(!alert.standardError.contains("fcm.pushType"))
+    expect(!alert.standardError.contains("fcm.pushType"))
     let silent = try await CarillonCommand.run(
       send + ["--push-type", "background"], environment: scene.world.environment)
     silent.expect(exit: 0)
@@ -64,20 +65,20 @@ struct TwoServiceTests {
     output.expect(exit: 64, saying: "--init writes the ports")
     try await CarillonCommand.run(["simulate", "--init", folder.path("sim"), "--port", "9000"]).expect(exit: 0)
     let configuration = try String(contentsOfFile: folder.path("sim/carillon.yaml"), encoding: .utf8)
-    #expect(configuration.contains("simulate --directory . --port 9000\n"))
-    #expect(configuration.contains("endpoint: https://127.0.0.1:9000\n") && configuration.contains("127.0.0.1:9002\""))
+    expect(configuration.contains("simulate --directory . --port 9000\n"))
+    expect(configuration.contains("endpoint: https://127.0.0.1:9000\n") && configuration.contains("127.0.0.1:9002\""))
     let account = try String(contentsOfFile: folder.path("sim/service-account.json"), encoding: .utf8)
-    #expect(account.contains("https://127.0.0.1:9003/token"))
+    expect(account.contains("https://127.0.0.1:9003/token"))
   }
 
   @Test func helpNamesAllAppsAndAllStatuses() async throws {
     let simulate = try await CarillonCommand.run(["simulate", "--help"]).standardOutput
-    #expect(simulate.contains("android (FCM)"))
+    expect(simulate.contains("android (FCM)"))
     // The names of knobs and paths begin in one column.
     for name in ["tokenBurst ", "refusedShare ", "errorBudget ", "POST /devices", "POST /offline"] {
-      #expect(simulate.contains("\n  \(name)"), "\(name)")
+      expect(simulate.contains("\n  \(name)"), "\(name)")
     }
-    #expect(try await CarillonCommand.run(["--help"]).standardOutput.contains("69 Redis or a"))
+    expect(try await CarillonCommand.run(["--help"]).standardOutput.contains("69 Redis or a"))
   }
 
   @Test func deviceOfAServiceThatItsAppDoesNotUseIsRefused() async throws {

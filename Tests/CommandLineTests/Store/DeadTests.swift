@@ -2,6 +2,7 @@ import PushTransport
 import APNs
 import Foundation
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -19,39 +20,39 @@ struct DeadTests {
 
   @Test func jobsAreListedShownAndDropped() async throws {
     let world = try await CarillonWorld()
-    #expect(try await world.succeed("dead", "list", "--json") == "[]\n")
+    expect(try await world.succeed("dead", "list", "--json"), is: "[]\n")
     let long = CarillonWorld.job("long", more: #","collapseId":"\#(String(repeating: "x", count: 2000))""#)
     let jobs = try await deadLetter(["{broken", long], world)
-    #expect(
-      jobs.map(\.names) == Array(repeating: ["key", "at", "id", "reason", "hint", "size", "cut", "job"], count: 2))
-    #expect(jobs[0].text("id") == "long" && jobs[0].text("job")?.count == 1024)
-    #expect(jobs[1].isNull("id") && jobs[1].text("job") == "{broken")
-    #expect(jobs[1].text("reason")?.contains("not valid JSON") == true)
+    expect(
+      jobs.map(\.names), is: Array(repeating: ["key", "at", "id", "reason", "hint", "size", "cut", "job"], count: 2))
+    expect(jobs[0].text("id") == "long" && jobs[0].text("job")?.count == 1024)
+    expect(jobs[1].isNull("id") && jobs[1].text("job") == "{broken")
+    expect(jobs[1].text("reason")?.contains("not valid JSON"), is: true)
     let text = try await world.succeed("dead", "list")
-    #expect(text.hasPrefix("key ") && text.contains("  long  collapseId: 2000 bytes"))
+    expect(text.hasPrefix("key ") && text.contains("  long  collapseId: 2000 bytes"))
 
     let key = try #require(jobs[0].text("key"))
     let shown = try JSONObject(await world.succeed("dead", "show", key, "--json"))
-    #expect(shown.text("job") == long && shown.bool("cut") == false)
+    expect(shown.text("job") == long && shown.bool("cut") == false)
     let whole = try await world.succeed("dead", "show", key)
-    #expect(whole.contains("reason  collapseId") && whole.hasSuffix(long + "\n"))
+    expect(whole.contains("reason  collapseId") && whole.hasSuffix(long + "\n"))
     // `campaign show` names the command that shows the dead job.
     let missing = try await world.run("campaign", "show", "long")
-    #expect(missing.exit == .status(1) && missing.standardError.contains("carillon dead show \(key)"))
+    expect(missing.exit == .status(1) && missing.standardError.contains("carillon dead show \(key)"))
 
-    #expect(try await world.succeed("dead", "drop", key) == "\(key) dropped\n")
+    expect(try await world.succeed("dead", "drop", key), is: "\(key) dropped\n")
     for verb in ["show", "drop", "retry"] {
       let output = try await world.run("dead", verb, key)
       output.expect(exit: 1, saying: "there is no job '\(key)' in the dead list", "carillon dead list")
     }
     // Without a terminal the command can't ask for confirmation.
     let unasked = try await world.run("dead", "drop", "--all")
-    #expect(unasked.exit == .status(64) && unasked.standardError.contains("this drops 1 job for good"))
-    #expect(try await list(world).count == 1)
-    #expect(try await world.succeed("dead", "drop", "--all", "--yes", "--json").contains(#"{"dropped":[""#))
-    #expect(try await list(world).isEmpty)
+    expect(unasked.exit == .status(64) && unasked.standardError.contains("this drops 1 job for good"))
+    expect(try await list(world).count, is: 1)
+    expect(try await world.succeed("dead", "drop", "--all", "--yes", "--json").contains(#"{"dropped":[""#))
+    expect(try await list(world).isEmpty)
     let empty = try await world.run("dead", "drop", "--all")
-    #expect(empty.exit == .status(0) && empty.standardError.contains("is empty"))
+    expect(empty.exit == .status(0) && empty.standardError.contains("is empty"))
   }
 
   @Test(arguments: PushEngineKind.one(for: "retriedJobRunsAfterItsCauseIsRepaired"))
@@ -64,16 +65,16 @@ struct DeadTests {
     // A job that is still invalid stays on the dead list.
     let early = try await world.run("dead", "retry", key)
     // The result is the same with the key and with `--all`.
-    #expect(early.exit == .status(1))
-    #expect(try await world.run("dead", "retry", "--all").exit == .status(1))
-    #expect(early.standardError.contains("job \(key): audience.segment: there is no segment 'vip'"))
-    #expect(try await list(world).count == 1)
+    expect(early.exit, is: .status(1))
+    expect(try await world.run("dead", "retry", "--all").exit, is: .status(1))
+    expect(early.standardError.contains("job \(key): audience.segment: there is no segment 'vip'"))
+    expect(try await list(world).count, is: 1)
 
     try await world.succeed("segment", "import", "vip", "-", input: "u1\n")
-    #expect(try await world.succeed("dead", "retry", key) == "\(key) repaired is back in the queue\n")
-    #expect(try await list(world).isEmpty)
+    expect(try await world.succeed("dead", "retry", key), is: "\(key) repaired is back in the queue\n")
+    expect(try await list(world).isEmpty)
     try await world.drain()
-    #expect(try await world.show("repaired").object("outcomes")?.numbers == ["accepted": 1])
+    expect(try await world.show("repaired").object("outcomes")?.numbers, is: ["accepted": 1])
   }
 
   @Test(arguments: PushEngineKind.one(for: "failedRetryGivesItsReasonAndBlocksNoOther"))
@@ -91,17 +92,17 @@ struct DeadTests {
       ], world)
     try await world.succeed("segment", "import", "later", "-", input: "u1\n")
     let output = try await world.run("dead", "retry", "--all")
-    #expect(output.exit == .status(1))
-    #expect(output.standardOutput.hasSuffix(" good is back in the queue\n"))
+    expect(output.exit, is: .status(1))
+    expect(output.standardOutput.hasSuffix(" good is back in the queue\n"))
     for says in [
       "not valid JSON", "id: 'taken' is already used by another job", "the dead list stores only 65536",
       "3 of 4 jobs were not retried",
     ] {
-      #expect(output.standardError.contains(says), "\(output.standardError)")
+      expect(output.standardError.contains(says), "\(output.standardError)")
     }
-    #expect(try await list(world).count == 3)
+    expect(try await list(world).count, is: 3)
     try await world.drain()
-    #expect(try await world.show("good").text("state") == "completed")
+    expect(try await world.show("good").text("state"), is: "completed")
   }
 
   /// Writes the jobs of the targets of users u0 to u3 to the dead list, in the form of a worker.
@@ -132,12 +133,12 @@ struct DeadTests {
     try await deadLetterTargets(world)
     try await leave(world)
     let output = try await world.run("dead", "retry", "--all")
-    #expect(output.exit == .status(1))
-    #expect(output.standardOutput.hasSuffix(" sale.0.3 is back in the queue\n"), "\(output.standardOutput)")
+    expect(output.exit, is: .status(1))
+    expect(output.standardOutput.hasSuffix(" sale.0.3 is back in the queue\n"), "\(output.standardOutput)")
     for number in 0..<3 {
-      #expect(output.standardError.contains("user 'u\(number)' has opted out or no longer has the"))
+      expect(output.standardError.contains("user 'u\(number)' has opted out or no longer has the"))
     }
-    #expect(try await list(world).count == 3)
+    expect(try await list(world).count, is: 3)
   }
 
   @Test(arguments: PushEngineKind.one(for: "retriedTargetOfAUserWhoLeftIsNotSent"))
@@ -149,13 +150,13 @@ struct DeadTests {
     try await world.succeed(
       "devices", "register", "--user", "u3", "--app", "news", "--token", CarillonWorld.token(9))
     try await deadLetterTargets(world)
-    #expect(try await world.run("dead", "retry", "--all").exit == .status(0))
+    expect(try await world.run("dead", "retry", "--all").exit, is: .status(0))
     try await leave(world)
     try await world.drain()
-    for number in 0..<3 { #expect(try await world.show("sale.0.\(number)").object("outcomes")?.numbers == [:]) }
-    #expect(try await world.show("sale.0.3").object("outcomes")?.numbers == ["accepted": 1])
+    for number in 0..<3 { expect(try await world.show("sale.0.\(number)").object("outcomes")?.numbers, is: [:]) }
+    expect(try await world.show("sale.0.3").object("outcomes")?.numbers, is: ["accepted": 1])
     let line = try await world.succeed("results", "show", "sale.0.3", "--token", CarillonWorld.token(3), "--json")
-    #expect(try JSONObject(line).text("outcome") == "accepted")
+    expect(try JSONObject(line).text("outcome"), is: "accepted")
   }
 
   /// Writes an event to the dead list as a worker does if the app is unknown.
@@ -174,23 +175,23 @@ struct DeadTests {
     // A retry would leave the device without a time zone again.
     try await bury(String(register("news").dropLast()) + #","timezone":"PST"}"#, "registrations")
     let output = try await world.run("dead", "retry", "--all")
-    #expect(output.exit == .status(1))
+    expect(output.exit, is: .status(1))
     for says in ["app: no app 'shop' in", "campaign: ", "'PST' is an abbreviation", "3 of 3 jobs were not retried"] {
-      #expect(output.standardError.contains(says), "\(output.standardError)")
+      expect(output.standardError.contains(says), "\(output.standardError)")
     }
     let keys = try await list(world).compactMap { $0.text("key") }
-    #expect(keys.count == 3)
+    expect(keys.count, is: 3)
     let refused = try await world.run("dead", "retry", keys[0])
-    #expect(refused.exit == .status(1) && refused.standardError.contains("event \(keys[0]): "))
-    #expect(refused.standardError.contains("carillon dead drop \(keys[0])"))
+    expect(refused.exit == .status(1) && refused.standardError.contains("event \(keys[0]): "))
+    expect(refused.standardError.contains("carillon dead drop \(keys[0])"))
 
     // An event goes back to its list if the configuration contains its app by now.
     try await bury(register("news"), "registrations")
     let known = try #require(try await list(world).compactMap { $0.text("key") }.first { !keys.contains($0) })
     let text = try await world.succeed("dead", "retry", known)
-    #expect(text == "\(known) the event \(known) is back on the list registrations\n")
-    #expect(try await world.server.command("llen", "{\(world.namespace)}:registrations") == "1")
-    #expect(try await list(world).count == 3)
+    expect(text, is: "\(known) the event \(known) is back on the list registrations\n")
+    expect(try await world.server.command("llen", "{\(world.namespace)}:registrations"), is: "1")
+    expect(try await list(world).count, is: 3)
   }
 
   @Test func logNamesTheJobThatWentToTheDeadList() async throws {
@@ -200,8 +201,8 @@ struct DeadTests {
     }
     let output = try await world.run("worker", "--drain", "--json")
     let events = try JSONObject.all(in: output.standardError).filter { $0.text("event") == "deadLettered" }
-    #expect(events.map { $0.text("campaign") } == ["odd", "-"])
-    #expect(try await events.map { $0.text("key") } == list(world).reversed().map { $0.text("key") })
+    expect(events.map { $0.text("campaign") }, is: ["odd", "-"])
+    expect(events.map { $0.text("key") }, is: try await list(world).reversed().map { $0.text("key") })
   }
 
   @Test(arguments: [["retry"], ["drop"], ["drop", "1-0", "--all"]])

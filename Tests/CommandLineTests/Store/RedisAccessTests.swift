@@ -1,5 +1,6 @@
 import Foundation
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -32,14 +33,14 @@ struct RedisAccessTests {
     let redis = try read(
       "{ url: 'rediss://h', user: u, passwordFile: p, "
         + "tls: { trustRoots: ca.pem, certificate: c.pem, key: /k.pem, serverName: redis.example } }")
-    #expect(redis.user == "u" && redis.passwordFile == "@p")
+    expect(redis.user == "u" && redis.passwordFile == "@p")
     let options = try RedisAccess(redis).options(RedisOptions())
-    #expect(options.passwordFile == "@p")
-    #expect(
-      options.tls
-        == RedisTLS(trustRoots: "@ca.pem", certificate: "@c.pem", key: "/k.pem", serverName: "redis.example"))
+    expect(options.passwordFile, is: "@p")
+    expect(
+      options.tls,
+      is: RedisTLS(trustRoots: "@ca.pem", certificate: "@c.pem", key: "/k.pem", serverName: "redis.example"))
     let url = try RedisAccess(redis).url
-    #expect(url == RedisURL(isTLS: true, host: "h", user: "u"))
+    expect(url, is: RedisURL(isTLS: true, host: "h", user: "u"))
   }
 
   @Test func theEnvironmentSetsThemToo() throws {
@@ -50,8 +51,8 @@ struct RedisAccessTests {
         "CARILLON_REDIS_TLS_TRUST_ROOTS": "ca.pem", "CARILLON_REDIS_TLS_SERVER_NAME": "n",
         "CARILLON_REDIS_TLS_CERTIFICATE": "c", "CARILLON_REDIS_TLS_KEY": "k",
       ])
-    #expect(redis.url == "rediss://other" && redis.user == "u" && redis.passwordFile == "@p")
-    #expect(redis.tls == .init(trustRoots: "@ca.pem", certificate: "@c", key: "@k", serverName: "n"))
+    expect(redis.url == "rediss://other" && redis.user == "u" && redis.passwordFile == "@p")
+    expect(redis.tls, is: .init(trustRoots: "@ca.pem", certificate: "@c", key: "@k", serverName: "n"))
   }
 
   @Test func serversOfAClusterMayBeReachedElsewhere() throws {
@@ -59,10 +60,11 @@ struct RedisAccessTests {
       "{ url: 'cluster://a,b:7', tls: { trustRoots: /r } }",
       environment: ["CARILLON_REDIS_CLUSTER_ADDRESSES": "10.0.0.1:6379=nat:1, [::1]:7=nat:2"])
     let access = try RedisAccess(redis)
-    #expect(access.url.topology == .cluster && access.url.isTLS)
+    expect(access.url.topology == .cluster && access.url.isTLS)
     let reached = access.options(RedisOptions()).cluster.addresses
-    #expect(
-      reached == [
+    expect(
+      reached,
+      is: [
         RedisAddress(host: "10.0.0.1", port: 6379): RedisAddress(host: "nat", port: 1),
         RedisAddress(host: "::1", port: 7): RedisAddress(host: "nat", port: 2),
       ])
@@ -71,16 +73,16 @@ struct RedisAccessTests {
   @Test func sentinelsHaveALoginAndTLSOfTheirOwn() throws {
     let plain = try read("{ url: 'sentinel://u:p@a,b/main/2', sentinel: { user: s, passwordFile: /sp } }")
     var access = try RedisAccess(plain)
-    #expect(!access.url.isTLS && access.url.user == "u" && access.url.database == 2)
-    #expect(access.options(RedisOptions()).sentinel == SentinelOptions(user: "s", passwordFile: "/sp"))
+    expect(!access.url.isTLS && access.url.user == "u" && access.url.database == 2)
+    expect(access.options(RedisOptions()).sentinel, is: SentinelOptions(user: "s", passwordFile: "/sp"))
     let both = try read(
       "{ url: 'sentinel://a/main', tls: { trustRoots: /r }, sentinel: { tls: { trustRoots: /s } } }",
       environment: ["CARILLON_REDIS_SENTINEL_TLS_SERVER_NAME": "n", "CARILLON_REDIS_SENTINEL_PASSWORD_FILE": "/p"])
     access = try RedisAccess(both)
-    #expect(access.url.isTLS && access.options(RedisOptions()).tls.trustRoots == "/r")
-    #expect(
-      access.options(RedisOptions()).sentinel
-        == SentinelOptions(passwordFile: "/p", tls: RedisTLS(trustRoots: "/s", serverName: "n")))
+    expect(access.url.isTLS && access.options(RedisOptions()).tls.trustRoots == "/r")
+    expect(
+      access.options(RedisOptions()).sentinel,
+      is: SentinelOptions(passwordFile: "/p", tls: RedisTLS(trustRoots: "/s", serverName: "n")))
   }
 
   @Test(arguments: [
@@ -92,12 +94,12 @@ struct RedisAccessTests {
   func duplicateOrIncompleteSettingIsAnError(redis: String, says: String) throws {
     let redis = try read(redis)
     let error = #expect(throws: CommandError.self) { try RedisAccess(redis) }
-    #expect(error?.code == .configuration && error?.message.contains(says) == true)
-    #expect(error?.message.contains("secret") == false)
+    expect(error?.code == .configuration && error?.message.contains(says) == true)
+    expect(error?.message.contains("secret"), is: false)
   }
 
   @Test func userOfTheConfigurationTakesThePasswordOfTheURL() throws {
     let url = try RedisAccess(read("{ url: 'redis://:secret@h', user: u }")).url
-    #expect(url.user == "u" && url.password == "secret")
+    expect(url.user == "u" && url.password == "secret")
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -21,7 +22,7 @@ struct RedisTroubleTests {
     let output = try await submit(world)
     output.expect(exit: 69, saying: "above 90 % no new campaign starts", "hint: raise maxmemory")
     try await server.command("config", "set", "maxmemory", "0")
-    #expect(try await submit(world).exit == .status(0))
+    expect(try await submit(world).exit, is: .status(0))
     await server.stop()
   }
 
@@ -54,18 +55,18 @@ struct RedisTroubleTests {
     let primary = try await RedisServer.start()
     let world = try await CarillonWorld(server: primary)
     let lonely = try await submit(world, "--replicas", "1")
-    #expect(lonely.exit == .status(69))
-    #expect(
+    expect(lonely.exit, is: .status(69))
+    expect(
       lonely.standardError.contains("0 of 1 replicas have confirmed the job 'a' within 5 s; the job is in the queue"))
-    #expect(lonely.standardError.contains("submitting it again is harmless"))
+    expect(lonely.standardError.contains("submitting it again is harmless"))
     let replica = try await RedisServer.start(arguments: ["--replicaof", "127.0.0.1", String(primary.port)])
     try await poll(until: "the replica is linked") {
       try await replica.command("info", "replication").contains("master_link_status:up")
     }
     let again = try await submit(world, "--replicas", "1")
-    #expect(again.exit == .status(0) && again.standardOutput == "a\n")
-    #expect(try await replica.command("llen", "{\(world.namespace)}:campaigns") == "1")
-    #expect(try await submit(world, "--replicas", "0").exit == .status(64))
+    expect(again.exit == .status(0) && again.standardOutput == "a\n")
+    expect(try await replica.command("llen", "{\(world.namespace)}:campaigns"), is: "1")
+    expect(try await submit(world, "--replicas", "0").exit, is: .status(64))
     await replica.stop()
     await primary.stop()
   }

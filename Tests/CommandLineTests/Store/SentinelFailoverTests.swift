@@ -1,10 +1,11 @@
 import Foundation
 import PushTransport
+import TestKit
 import TestSupport
 import Testing
 
 /// Commands and workers with a Redis behind sentinels.
-@Suite struct SentinelFailoverTests {
+struct SentinelFailoverTests {
   @Test(arguments: [false, true])
   func campaignContinuesWhenThePrimaryChanges(isKilled: Bool) async throws {
     let redis = try await RedisSentinels()
@@ -24,11 +25,11 @@ import Testing
     let worker = try await world.start("worker", "--drain", "--name", "w")
     try await poll(until: "60 pushes are accepted") { try await simulator.counters().number("accepted") ?? 0 >= 60 }
     if isKilled { await redis.servers[0].kill(SIGKILL) } else { try await redis.failOver() }
-    #expect(await worker.waitForExit() == .status(0))
+    expect(await worker.waitForExit(), is: .status(0))
     try await redis.awaitPrimary(otherThan: redis.servers[0])
     let shown = try await world.show("a")
-    #expect(shown.text("state") == "completed")
-    #expect(shown.object("outcomes")?.number("accepted") == 400, "\(shown)")
+    expect(shown.text("state"), is: "completed")
+    expect(shown.object("outcomes")?.number("accepted"), is: 400, "\(shown)")
     await redis.stop()
   }
 }

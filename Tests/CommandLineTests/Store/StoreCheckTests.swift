@@ -1,14 +1,15 @@
 import Foundation
 import PushTransport
+import TestKit
 import TestSupport
 import Testing
 
 /// Output and exit status of `carillon store check`. It reports no data that is only changing.
-@Suite struct StoreCheckCommandTests {
+struct StoreCheckCommandTests {
   @Test func checkPrintsFindingsAndExits1IfAnyRemain() async throws {
     let world = try await CarillonWorld(devices: 40)
     let healthy = try await world.succeed("store", "check")
-    #expect(
+    expect(
       healthy.hasPrefix("checked ")
         && healthy.contains(" 40 users, 40 tokens, 0 campaigns, 0 slices: no problems found\n"))
 
@@ -17,22 +18,22 @@ import Testing
     try await world.server.command("hset", partition + "attributes", "ghost", "{}")
     try await world.server.command("set", partition + "something", "x")
     let found = try await world.run("store", "check")
-    #expect(found.exit == .status(1) && found.standardError.isEmpty)
+    expect(found.exit == .status(1) && found.standardError.isEmpty)
     let lines = found.standardOutput.split(separator: "\n")
-    #expect(lines.count == 4 && lines.last?.hasSuffix("3 problems found, 0 repaired, 3 remaining") == true)
-    #expect(
+    expect(lines.count == 4 && lines.last?.hasSuffix("3 problems found, 0 repaired, 3 remaining") == true)
+    expect(
       lines.contains {
         $0 == "\(partition)users ghost: the user is listed, but has no device; repair it: carillon store check --repair"
       })
 
     let repaired = try await world.run("store", "check", "--repair", "--json")
-    #expect(repaired.exit == .status(1))
+    expect(repaired.exit, is: .status(1))
     let objects = try repaired.standardOutput.split(separator: "\n").map { try JSONObject(String($0)) }
-    #expect(
-      Set(objects.compactMap { $0.text("kind") }) == ["userWithoutDevices", "attributesWithoutDevices", "unknownKey"])
-    #expect(Set(objects.compactMap { $0.text("standing") }) == ["repaired", "open"])
-    #expect(objects.dropLast().allSatisfy { $0.text("problem") != nil && $0.text("hint") != nil })
-    #expect(objects.last?.number("repaired") == 2 && objects.last?.number("left") == 1)
+    expect(
+      Set(objects.compactMap { $0.text("kind") }), is: ["userWithoutDevices", "attributesWithoutDevices", "unknownKey"])
+    expect(Set(objects.compactMap { $0.text("standing") }), is: ["repaired", "open"])
+    expect(objects.dropLast().allSatisfy { $0.text("problem") != nil && $0.text("hint") != nil })
+    expect(objects.last?.number("repaired") == 2 && objects.last?.number("left") == 1)
     try await world.server.command("del", partition + "something")
     try await world.succeed("store", "check")
   }
@@ -68,7 +69,7 @@ import Testing
     do {
       while try await !fleet.isOver(["a", "b"]) || checks < 3 {
         let output = try await world.run("store", "check")
-        #expect(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
+        expect(output.exit, is: .status(0), "\(output.standardOutput)\(output.standardError)")
         checks += 1
       }
     } catch {
@@ -87,7 +88,7 @@ import Testing
     func importAgainAndAgain(_ commands: [[String]]) async throws {
       for command in commands {
         let output = try await CarillonCommand.run(command, environment: world.environment)
-        #expect(output.exit == .status(0), "\(output.standardError)")
+        expect(output.exit, is: .status(0), "\(output.standardError)")
       }
     }
 
@@ -97,9 +98,9 @@ import Testing
       let second = try await world.start("worker", "--name", "second")
       try await world.until("a") { ($0.object("outcomes")?.number("accepted") ?? 0) > 0 }
       first.send(signal: SIGKILL)
-      #expect(await first.waitForExit() == .signal(SIGKILL))
+      expect(await first.waitForExit(), is: .signal(SIGKILL))
       try await world.succeed("worker", "--drain", "--name", "third")
-      #expect(await second.terminate() == .status(0))
+      expect(await second.terminate(), is: .status(0))
     }
 
     func isOver(_ ids: [String]) async throws -> Bool {

@@ -1,5 +1,6 @@
 import Foundation
 import PushTransport
+import TestKit
 import TestSupport
 import Testing
 
@@ -22,7 +23,7 @@ struct TwoServiceWorld {
     }
     let made = try await CarillonCommand.run(["simulate", "--init", directory] + options)
     made.expect(exit: 0)
-    #expect(made.standardOutput.contains("simulate --directory \(directory) --port \(options[1])"))
+    expect(made.standardOutput.contains("simulate --directory \(directory) --port \(options[1])"))
     world.environment["CARILLON_CONFIG"] = directory + "/carillon.yaml"
     let fault = ["--knob", "fcm.latencyMilliseconds=1"]
     simulator = try await ChildProcess.start(
@@ -46,7 +47,7 @@ struct TwoServiceWorld {
       "curl",
       ["--silent", "--show-error", "--fail", "--http2", "--cacert", directory + "/ca.pem"] + options
         + ["https://127.0.0.1:\(port)\(path)"])
-    #expect(output.exit == .status(0), "\(output.standardError)")
+    expect(output.exit, is: .status(0), "\(output.standardError)")
   }
 
   func end() async { _ = await simulator.terminate() }

@@ -4,6 +4,7 @@ import FCM
 import Foundation
 import PushCore
 import TLS
+import TestKit
 import TestSupport
 import Testing
 
@@ -27,7 +28,7 @@ struct PastedTextTests {
     for (text, id) in Self.ids {
       let read = try? reader.user(text: text)
       // Swift's `==` treats canonically equivalent strings as equal. Redis compares bytes.
-      #expect(read.map { Array($0.utf8) } == id.map { Array($0.utf8) }, "\(Array(text.unicodeScalars))")
+      expect(read.map { Array($0.utf8) }, is: id.map { Array($0.utf8) }, "\(Array(text.unicodeScalars))")
     }
   }
 
@@ -49,7 +50,7 @@ struct PastedTextTests {
         for (text, expected) in rows {
           for (reader, read) in TokenReader.all {
             let found = (try? read(text, service)).map { service.text(of: $0) }
-            #expect(found == expected, "\(reader) \(service.name) \(Array(text.unicodeScalars))")
+            expect(found, is: expected, "\(reader) \(service.name) \(Array(text.unicodeScalars))")
           }
         }
       }
@@ -64,7 +65,7 @@ struct PastedTextTests {
       ("1E3", nil), ("9007199254740994.0", nil), ("true", nil), ("false", nil), ("null", nil), ("{}", nil),
       ("[1]", nil),
     ]
-    for (json, id) in rows { #expect((try? reader.user(json: json)) == id, "\(json)") }
+    for (json, id) in rows { expect(try? reader.user(json: json), is: id, "\(json)") }
   }
 
   @Test("a file in another format is not accepted as a list of ids")
@@ -77,17 +78,17 @@ struct PastedTextTests {
     for line in lines {
       for number in 1...2 {
         if case .bad(let problem) = SegmentLine(line, number: number) {
-          #expect(!problem.isEmpty)
+          expect(!problem.isEmpty)
         } else {
           Issue.record("\(line) is taken for an id")
         }
       }
     }
-    #expect(SegmentLine("\"ada;asked\"", number: 1) == .user("ada;asked"))
-    #expect((try? TextReader.row("user,token\n4711.0,00\n", .csv)) == nil)
-    #expect((try? TextReader.row("user,token\n\"4711.0\",00\n", .csv))?.user == "4711.0")
+    expect(SegmentLine("\"ada;asked\"", number: 1), is: .user("ada;asked"))
+    expect(try? TextReader.row("user,token\n4711.0,00\n", .csv), is: nil)
+    expect((try? TextReader.row("user,token\n\"4711.0\",00\n", .csv))?.user, is: "4711.0")
     let header = #expect(throws: DeviceRowReader.FileError.self) { try TextReader.row("user;token\nada;00\n", .csv) }
-    #expect(header?.description.contains("separated by semicolons") == true)
+    expect(header?.description.contains("separated by semicolons"), is: true)
   }
 
   @Test("all readers accept an instant in milliseconds, up to a day ahead")
@@ -102,28 +103,28 @@ struct PastedTextTests {
       let json = Double(text) == nil && text != "true" ? "\"\(text)\"" : text
       for column in ["registeredAt", "lastSeen"] {
         let row = try? TextReader.row("user,token,\(column)\na,00,\(text)\n", .csv)
-        #expect((column == "lastSeen" ? row?.lastSeen : row?.registeredAt) == instant, "CSV \(column) \(text)")
+        expect(column == "lastSeen" ? row?.lastSeen : row?.registeredAt, is: instant, "CSV \(column) \(text)")
         let line = try? TextReader.row(#"{"user":"a","token":"00","\#(column)":\#(json)}"#, .ndjson)
-        #expect((column == "lastSeen" ? line?.lastSeen : line?.registeredAt) == instant, "NDJSON \(column) \(text)")
+        expect(column == "lastSeen" ? line?.lastSeen : line?.registeredAt, is: instant, "NDJSON \(column) \(text)")
         let event = try? TextReader.event(#"{"op":"register","user":"a","token":"00","\#(column)":\#(json)}"#)
         guard case .register(let device) = event?.change else {
-          #expect(instant == nil, "event \(column) \(text)")
+          expect(instant, is: nil, "event \(column) \(text)")
           continue
         }
-        #expect((column == "lastSeen" ? device.lastSeen : device.registeredAt) == instant, "event \(column) \(text)")
+        expect(column == "lastSeen" ? device.lastSeen : device.registeredAt, is: instant, "event \(column) \(text)")
       }
       let event = try? TextReader.event(#"{"op":"tag","user":"a","tags":["vip"],"at":\#(json)}"#)
-      #expect(event?.at == instant, "at of an event: \(text)")
+      expect(event?.at, is: instant, "at of an event: \(text)")
       let receipt = #"{"event":"opened","campaign":"c","user":"a","at":\#(json)}"#
-      #expect(
-        ((try? ReceiptEvent(parsing: Array(receipt.utf8), now: now)) != nil) == (instant != nil), "receipt \(text)")
+      expect(
+        ((try? ReceiptEvent(parsing: Array(receipt.utf8), now: now)) != nil), is: instant != nil, "receipt \(text)")
       var draft = DeviceRowDraft(TextReader.vocabulary)
-      #expect(((try? draft.set(.registeredAt, to: text)) != nil) == (instant != nil), "command \(text)")
+      expect((try? draft.set(.registeredAt, to: text)) != nil, is: instant != nil, "command \(text)")
     }
     let seconds = #expect(throws: IdentifierError.self) { try InstantText.read("1800000000", "lastSeen", now: now) }
-    #expect(seconds?.description.contains("are these seconds?") == true)
+    expect(seconds?.description.contains("are these seconds?"), is: true)
     let micro = #expect(throws: IdentifierError.self) { try InstantText.read("\(now)000", "lastSeen", now: now) }
-    #expect(micro?.description.contains("are these microseconds?") == true)
+    expect(micro?.description.contains("are these microseconds?"), is: true)
   }
 
   @Test("a version that does not begin with a number is refused")
@@ -139,7 +140,7 @@ struct PastedTextTests {
           try? TextReader.row("user,token,\(column)\na,00,\(text)\n", .csv),
           try? TextReader.row(#"{"user":"a","token":"00","\#(column)":"\#(text)"}"#, .ndjson),
         ]
-        for row in read { #expect((column == "appVersion" ? row?.appVersion : row?.osVersion) == version, "\(text)") }
+        for row in read { expect(column == "appVersion" ? row?.appVersion : row?.osVersion, is: version, "\(text)") }
       }
     }
   }
@@ -149,33 +150,33 @@ struct PastedTextTests {
     let (name, value) = ("pri\u{301}x", "Zu\u{308}rich")
     let known = ["pr\u{ED}x": "Z\u{FC}rich"]
     let predicate = try DevicePredicate(parsing: "\" \(name) \" = '\(value)'")
-    #expect(predicate.attributes.map { Array($0.utf8) } == known.keys.map { Array($0.utf8) })
+    expect(predicate.attributes.map { Array($0.utf8) }, is: known.keys.map { Array($0.utf8) })
     let csv = try TextReader.row("user,token, \(name) \na,00,\(value)\n", .csv)
     let line = try TextReader.row(#"{"user":"a","token":"00"," \#(name)":"\#(value)"}"#, .ndjson)
     for attributes in [csv.attributes, line.attributes] {
-      #expect(
-        attributes.map { [Array($0.key.utf8), Array($0.value.utf8)] }
-          == known.map { [Array($0.key.utf8), Array($0.value.utf8)] })
+      expect(
+        attributes.map { [Array($0.key.utf8), Array($0.value.utf8)] },
+        is: known.map { [Array($0.key.utf8), Array($0.value.utf8)] })
     }
     guard
       case .attributes(_, let stored) = try TextReader.event(#"{"op":"attribute","user":"a","\#(name) ":"\#(value)"}"#)
         .change
     else { throw CancellationError() }
-    #expect(stored.keys.map { Array($0.utf8) } == known.keys.map { Array($0.utf8) })
-    #expect(stored.values.map { Array(($0 ?? "").utf8) } == known.values.map { Array($0.utf8) })
-    #expect(predicate == (try DevicePredicate(parsing: "\"pr\u{ED}x\" = 'Z\u{FC}rich'")))
+    expect(stored.keys.map { Array($0.utf8) }, is: known.keys.map { Array($0.utf8) })
+    expect(stored.values.map { Array(($0 ?? "").utf8) }, is: known.values.map { Array($0.utf8) })
+    expect(predicate, is: try DevicePredicate(parsing: "\"pr\u{ED}x\" = 'Z\u{FC}rich'"))
     guard case .tag(_, let tags, _) = try TextReader.event(#"{"op":"tag","user":"a","tags":[" vip "]}"#).change else {
       throw CancellationError()
     }
-    #expect(Array(tags) == ["vip"])
+    expect(Array(tags), is: ["vip"])
     let values = try JobRecipient.line(#"{"user":"a","vars":{" \#(name)":1}}"#).values
-    #expect(values == Array("{\"pr\u{ED}x\":1}".utf8))
+    expect(values, is: Array("{\"pr\u{ED}x\":1}".utf8))
     for bad in ["\u{200B}price", "price\u{FEFF}"] {
-      #expect((try? TextReader.row("user,token,\(bad)\na,00,1\n", .csv)) == nil)
-      #expect((try? TextReader.row(#"{"user":"a","token":"00","\#(bad)":1}"#, .ndjson)) == nil)
-      #expect((try? TextReader.event(#"{"op":"attribute","user":"a","\#(bad)":1}"#)) == nil)
-      #expect((try? JobRecipient.line(#"{"user":"a","vars":{"\#(bad)":1}}"#)) == nil)
-      #expect((try? DevicePredicate(parsing: "\"\(bad)\" exists")) == nil)
+      expect(try? TextReader.row("user,token,\(bad)\na,00,1\n", .csv), is: nil)
+      expect(try? TextReader.row(#"{"user":"a","token":"00","\#(bad)":1}"#, .ndjson), is: nil)
+      expect(try? TextReader.event(#"{"op":"attribute","user":"a","\#(bad)":1}"#), is: nil)
+      expect((try? JobRecipient.line(#"{"user":"a","vars":{"\#(bad)":1}}"#)) == nil)
+      expect(try? DevicePredicate(parsing: "\"\(bad)\" exists"), is: nil)
     }
   }
 
@@ -190,8 +191,8 @@ struct PastedTextTests {
       var text = "x"
       for _ in 0..<6 { text += pieces.randomElement(using: &random) ?? "" }
       let decomposed = text.decomposedStringWithCanonicalMapping
-      #expect(Array(Identifier.composed(text).utf8) == Array(Identifier.composed(decomposed).utf8))
-      #expect(Identifier.composed(text) == text)
+      expect(Array(Identifier.composed(text).utf8), is: Array(Identifier.composed(decomposed).utf8))
+      expect(Identifier.composed(text), is: text)
     }
   }
 }
@@ -203,11 +204,11 @@ struct SavedTextTests {
     let folder = try ScratchFolder()
     let mark = "\u{FEFF}"
     let job = try folder.write("job.json", mark + #"{"id":"c"}"#)
-    #expect(try InputFile.contents(job, limit: 100) == Array(#"{"id":"c"}"#.utf8))
-    #expect((try? JSONValue(parsing: Array((mark + "{}").utf8), maximumDepth: 2)) != nil)
+    expect(try InputFile.contents(job, limit: 100), is: Array(#"{"id":"c"}"#.utf8))
+    expect((try? JSONValue(parsing: Array((mark + "{}").utf8), maximumDepth: 2)) != nil)
     let secret = try folder.writeSecret("secret", mark + "open sesame\r\n")
-    #expect(try SecretFile.passphrase(secret) == Array("open sesame".utf8))
-    #expect(try SecretFile.read(secret).starts(with: Array("open".utf8)))
+    expect(try SecretFile.passphrase(secret), is: Array("open sesame".utf8))
+    expect(try SecretFile.read(secret).starts(with: Array("open".utf8)))
     let yaml = try folder.write(
       "carillon.yaml",
       mark + "apps:\n  news:\n    apns:\n      topic: com.example.news\n      environment: sandbox\n      token:\n"
@@ -216,8 +217,8 @@ struct SavedTextTests {
       argument: yaml,
       environment: ["CARILLON_REDIS_URL": "redis://r:6379/\n", "CARILLON_APPS_NEWS_APNS_TOPIC": "com.example.b\r\n"]
     ).load()
-    #expect(configuration.apps["news"]?.apns?.topic == "com.example.b")
-    #expect(ConfigurationLoader(argument: nil, environment: ["CARILLON_CONFIG": yaml + "\n"]).file == yaml)
+    expect(configuration.apps["news"]?.apns?.topic, is: "com.example.b")
+    expect(ConfigurationLoader(argument: nil, environment: ["CARILLON_CONFIG": yaml + "\n"]).file, is: yaml)
   }
 
   @Test("an opt-out applies to the user in every spelling of the id")
@@ -231,10 +232,10 @@ struct SavedTextTests {
     let count = try await world.succeed(
       "campaign", "submit", "-", "--estimate",
       input: CarillonWorld.job("c", audience: #"{"users":[" ada","zo\u00eb"]}"#))
-    #expect(count.hasPrefix("0 users, 0 pushes"), "\(count)")
-    #expect(try JSONObject(await world.succeed("devices", "show", "zoe\u{308}", "--json")).text("user") == "zo\u{EB}")
+    expect(count.hasPrefix("0 users, 0 pushes"), "\(count)")
+    expect(try JSONObject(await world.succeed("devices", "show", "zoe\u{308}", "--json")).text("user"), is: "zo\u{EB}")
     try await world.succeed("users", "erase", " zoe\u{308}", "--yes")
-    #expect(try await world.succeed("suppression", "export", "news") == "ada\n")
+    expect(try await world.succeed("suppression", "export", "news"), is: "ada\n")
   }
 
   @Test("a replacement counts from the modification time of its file")
@@ -249,15 +250,15 @@ struct SavedTextTests {
     func members() async throws -> [Substring] {
       try await world.succeed("suppression", "export", "news").split(separator: "\n").sorted()
     }
-    #expect(try await members() == ["ada", "ben", "late"])
+    expect(try await members(), is: ["ada", "ben", "late"])
     // The same file again, and an older file.
     try await world.succeed("suppression", "import", "news", list, "--replace")
     let old = Timestamp.format(milliseconds: Int(hourAgo.timeIntervalSince1970 * 1000) - 60_000)
     let older = try await world.run("suppression", "import", "news", list, "--replace", "--as-of", old)
-    #expect(older.exit == .status(65) && older.standardError.contains("which is later"), "\(older.standardError)")
-    #expect(try await members() == ["ada", "ben", "late"])
+    expect(older.exit == .status(65) && older.standardError.contains("which is later"), "\(older.standardError)")
+    expect(try await members(), is: ["ada", "ben", "late"])
     let now = Timestamp.format(milliseconds: Int(Date.now.timeIntervalSince1970 * 1000))
     try await world.succeed("suppression", "import", "news", list, "--replace", "--as-of", now)
-    #expect(try await members() == ["ada", "ben"])
+    expect(try await members(), is: ["ada", "ben"])
   }
 }

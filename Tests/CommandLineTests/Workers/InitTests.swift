@@ -3,6 +3,7 @@ import Foundation
 import PushCore
 import ServiceTools
 import TLS
+import TestKit
 import TestSupport
 import Testing
 
@@ -27,18 +28,18 @@ struct InitTests {
     let url = URL(filePath: folder.path(""))
     let output = try await CarillonCommand.run(words, folder: url)
     // Apple may be unreachable from here; nothing else is wrong.
-    #expect(
+    expect(
       output.standardOutput.hasPrefix("wrote conf/carillon.yaml\n\nok  configuration  1 app, all keys are known\n"))
-    #expect(output.standardOutput.contains("ok  credential  news: key ABC123DEFG of team DEF123GHIJ can be read"))
+    expect(output.standardOutput.contains("ok  credential  news: key ABC123DEFG of team DEF123GHIJ can be read"))
     let written = try ConfigurationLoader(argument: folder.path("conf/carillon.yaml"), environment: [:]).load()
     let app = try #require(written.apps["news"]?.apns)
-    #expect(app.topic == "com.example.news" && app.environment == .sandbox && written.redis.url == world.server.url)
+    expect(app.topic == "com.example.news" && app.environment == .sandbox && written.redis.url == world.server.url)
     guard case .token(let token) = app.credential else { throw TestSupportError("no token: \(app)") }
-    #expect(token.keyID == "ABC123DEFG" && token.keyFile.hasSuffix("/conf/../AuthKey_ABC123DEFG.p8"))
+    expect(token.keyID == "ABC123DEFG" && token.keyFile.hasSuffix("/conf/../AuthKey_ABC123DEFG.p8"))
 
     let again = try await CarillonCommand.run(words, folder: url)
-    #expect(again.exit == .status(65) && again.standardError.contains("conf/carillon.yaml already exists"))
-    #expect(try ConfigurationLoader(argument: folder.path("conf/carillon.yaml"), environment: [:]).load() == written)
+    expect(again.exit == .status(65) && again.standardError.contains("conf/carillon.yaml already exists"))
+    expect(try ConfigurationLoader(argument: folder.path("conf/carillon.yaml"), environment: [:]).load(), is: written)
   }
 
   @Test(arguments: [
@@ -72,9 +73,9 @@ struct InitTests {
     let folder = try ScratchFolder()
     let output = try await CarillonCommand.run(
       ["init", "--output", "c.yaml"] + options, folder: URL(filePath: folder.path("")))
-    #expect(output.exit == .status(Int32(status)) && output.standardError.contains(says), "\(output.standardError)")
-    #expect(!output.standardError.contains("secret"))
-    #expect(!FileManager.default.fileExists(atPath: folder.path("c.yaml")))
+    expect(output.exit == .status(Int32(status)) && output.standardError.contains(says), "\(output.standardError)")
+    expect(!output.standardError.contains("secret"))
+    expect(!FileManager.default.fileExists(atPath: folder.path("c.yaml")))
   }
 
   /// script(1) provides a terminal and the typed text. An empty line accepts the value in brackets.
@@ -90,28 +91,29 @@ struct InitTests {
     for question in [
       "Where is Redis? [redis://127.0.0.1:6379/0]", "name in jobs? [news]", "[production]", "[ABC123DEFG]",
     ] {
-      #expect(text.contains(question), "\(text)")
+      expect(text.contains(question), "\(text)")
     }
-    #expect(text.contains("wrote \(file)") && !text.contains("bundle id"))
+    expect(text.contains("wrote \(file)") && !text.contains("bundle id"))
     let written = try ConfigurationLoader(argument: file, environment: [:]).load()
-    #expect(written.redis.url == world.server.url && written.apps["mail"]?.apns?.topic == "com.example.x")
-    #expect(
-      written.apps["mail"]?.apns?.credential == .token(.init(keyFile: key, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")))
+    expect(written.redis.url == world.server.url && written.apps["mail"]?.apns?.topic == "com.example.x")
+    expect(
+      written.apps["mail"]?.apns?.credential, is: .token(.init(keyFile: key, keyID: "ABC123DEFG", teamID: "DEF123GHIJ"))
+    )
   }
 
   @Test func pathsLeadThereFromTheFile() {
-    #expect(InitCommand.path("k.p8", from: "c.yaml") == "k.p8")
-    #expect(InitCommand.path("/k.p8", from: "conf/c.yaml") == "/k.p8")
-    #expect(InitCommand.path("k.p8", from: "a/b/c.yaml") == "../../k.p8")
-    #expect(InitCommand.path("k.p8", from: "./a/c.yaml") == "../k.p8")
-    #expect(InitCommand.path("k.p8", from: "/etc/c.yaml").hasSuffix("/k.p8"))
-    #expect(InitCommand.path("/srv/k.json", from: "/srv/c.yaml") == "k.json")
-    #expect(InitCommand.path("/srv/keys/k.json", from: "/srv/./c.yaml") == "keys/k.json")
-    #expect(InitCommand.path("/srv/k.json", from: "/srv/conf/c.yaml") == "/srv/k.json")
-    #expect(InitCommand.path("/srv/x/../k.json", from: "/srv/c.yaml") == "/srv/x/../k.json")
+    expect(InitCommand.path("k.p8", from: "c.yaml"), is: "k.p8")
+    expect(InitCommand.path("/k.p8", from: "conf/c.yaml"), is: "/k.p8")
+    expect(InitCommand.path("k.p8", from: "a/b/c.yaml"), is: "../../k.p8")
+    expect(InitCommand.path("k.p8", from: "./a/c.yaml"), is: "../k.p8")
+    expect(InitCommand.path("k.p8", from: "/etc/c.yaml").hasSuffix("/k.p8"))
+    expect(InitCommand.path("/srv/k.json", from: "/srv/c.yaml"), is: "k.json")
+    expect(InitCommand.path("/srv/keys/k.json", from: "/srv/./c.yaml"), is: "keys/k.json")
+    expect(InitCommand.path("/srv/k.json", from: "/srv/conf/c.yaml"), is: "/srv/k.json")
+    expect(InitCommand.path("/srv/x/../k.json", from: "/srv/c.yaml"), is: "/srv/x/../k.json")
     let here = FileManager.default.currentDirectoryPath
-    #expect(InitCommand.path("\(here)/k.json", from: "c.yaml") == "k.json")
-    #expect(InitCommand.path("keys/k.json", from: "\(here)/c.yaml") == "keys/k.json")
+    expect(InitCommand.path("\(here)/k.json", from: "c.yaml"), is: "k.json")
+    expect(InitCommand.path("keys/k.json", from: "\(here)/c.yaml"), is: "keys/k.json")
   }
 
   @Test func valuesAreReadBackAsTheyWereWritten() throws {
@@ -122,8 +124,8 @@ struct InitTests {
       draft.services = [("apns", try APNsTools().setUp(SetupInterview(options: options, ask: nil) { $0 }))]
       let node = try ConfigurationNode.parse(yaml: draft.text, file: "f")
       let read = try ConfigurationReader(directory: "").read(node)
-      #expect(
-        read.apps["a"]?.apns?.credential == .token(.init(keyFile: value, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")))
+      expect(
+        read.apps["a"]?.apns?.credential, is: .token(.init(keyFile: value, keyID: "ABC123DEFG", teamID: "DEF123GHIJ")))
     }
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import PushTransport
+import TestKit
 import TestSupport
 import Testing
 
@@ -11,13 +12,13 @@ struct LogTests {
     let scrubber = TokenScrubber(key: [1, 2, 3])
     let token = String(repeating: "0aB1", count: 16)
     let standIn = scrubber.scrub(token)
-    #expect(standIn.count == 14 && standIn.hasPrefix("token:"))
-    #expect(scrubber.scrub("a \(token.lowercased()), b") == "a \(standIn), b")
-    #expect(scrubber.scrub("\(token)x\(token)") == "\(standIn)x\(standIn)")
-    #expect(TokenScrubber(key: [9]).scrub(token) != standIn)
+    expect(standIn.count == 14 && standIn.hasPrefix("token:"))
+    expect(scrubber.scrub("a \(token.lowercased()), b"), is: "a \(standIn), b")
+    expect(scrubber.scrub("\(token)x\(token)"), is: "\(standIn)x\(standIn)")
+    expect(TokenScrubber(key: [9]).scrub(token) != standIn)
     for text in ["", "17:spring-sale", "3f2504e0-4f89-11d3-9a0c-0305e82c3301", String(repeating: "a", count: 31), "ü€"]
     {
-      #expect(scrubber.scrub(text) == text)
+      expect(scrubber.scrub(text), is: text)
     }
   }
 
@@ -68,29 +69,29 @@ struct LogTests {
     let lines = await [first, second].asyncFlatMap {
       await $0.errorLines.reduce(into: [String]()) { $0.append($1) }
     }
-    #expect(lines.count > 20)
+    expect(lines.count > 20)
     // The log has lines about the faults.
     for event in ["claimed", "sealed"] {
-      #expect(lines.contains { $0.contains(event) }, "\(event)")
+      expect(lines.contains { $0.contains(event) }, "\(event)")
     }
-    #expect(lines.contains { $0.contains("dead list") || $0.contains("deadLettered") })
+    expect(lines.contains { $0.contains("dead list") || $0.contains("deadLettered") })
     for line in lines {
-      #expect(!line.contains(secret), "\(line)")
+      expect(!line.contains(secret), "\(line)")
       let lower = line.lowercased()
-      #expect(!tokens.contains { lower.contains($0.prefix(56) + $0.suffix(8)) }, "\(line)")
-      #expect(!lower.contains("0a0a0a0a0a"), "\(line)")
+      expect(!tokens.contains { lower.contains($0.prefix(56) + $0.suffix(8)) }, "\(line)")
+      expect(!lower.contains("0a0a0a0a0a"), "\(line)")
     }
     // Each line has the worker, the module, and the campaign if it has a slice.
     for line in lines where line.hasPrefix("{") {
       let json = try JSONObject(line)
       // The configuration contains the worker's name, so lines about the configuration do not have it.
       if json.text("module") == "configuration" { continue }
-      #expect(json.text("worker") == "first" && json.text("module") != nil, "\(line)")
+      expect(json.text("worker") == "first" && json.text("module") != nil, "\(line)")
       if let slice = json.text("slice") {
-        #expect(json.text("campaign") == slice.split(separator: ":").last.map(String.init))
+        expect(json.text("campaign"), is: slice.split(separator: ":").last.map(String.init))
       }
     }
-    #expect(
+    expect(
       lines.allSatisfy { $0.hasPrefix("{") || $0.contains("worker=second") || $0.contains("configuration") },
       "\(lines.filter { !$0.hasPrefix("{") && !$0.contains("worker=second") })")
   }
@@ -107,15 +108,15 @@ struct LogTests {
       "carillon.yaml", base + "\nlog: { format: json, level: error, modules: { worker: info } }\n")
     let worker = try await world.start(["worker", "--name", "ada"], environment: ["CARILLON_CONFIG": file])
     let started = try JSONObject(try #require(await worker.errorLine(containing: "started")))
-    #expect(started.text("module") == "worker" && started.text("worker") == "ada")
+    expect(started.text("module") == "worker" && started.text("worker") == "ada")
     try world.folder.write(
       "next.yaml", base + "\nlog: { format: text, modules: { configuration: info, fleet: debug } }\n")
     try FileManager.default.removeItem(atPath: file)
     try FileManager.default.moveItem(atPath: world.folder.path("next.yaml"), toPath: file)
     worker.send(signal: SIGHUP)
     let line = try #require(await worker.errorLine(containing: "reloaded the configuration"))
-    #expect(line.contains(" info worker/configuration: ") && line.contains("changed=log"), "\(line)")
-    #expect(await worker.terminate() == .status(0))
+    expect(line.contains(" info worker/configuration: ") && line.contains("changed=log"), "\(line)")
+    expect(await worker.terminate(), is: .status(0))
   }
 }
 

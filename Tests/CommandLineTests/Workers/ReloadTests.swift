@@ -2,6 +2,7 @@ import Foundation
 import PushTransport
 import ServiceTools
 import TLS
+import TestKit
 import TestSupport
 import Testing
 
@@ -54,8 +55,8 @@ struct ReloadTests {
   ])
   func changeIsNamedByItsKeys(text: String, applied: [String], restart: [String], concernsWork: Bool) throws {
     let change = ConfigurationChange(from: try Self.read(Self.yaml()), to: try Self.read(text))
-    #expect(change.applied == applied && change.restart == restart && change.concernsWork == concernsWork)
-    #expect(change.isEmpty == (applied.isEmpty && restart.isEmpty))
+    expect(change.applied == applied && change.restart == restart && change.concernsWork == concernsWork)
+    expect(change.isEmpty, is: applied.isEmpty && restart.isEmpty)
   }
 
   /// `carillon admin` applies a new app after a signal, and also when it finds that the file has changed.
@@ -70,7 +71,7 @@ struct ReloadTests {
     let file = try world.folder.write("carillon.yaml", "apps:\n" + app("news"))
     func write(_ text: String) throws {
       let next = try world.folder.write("next.yaml", text)
-      #expect(rename(next, file) == 0)
+      expect(rename(next, file), is: 0)
     }
     let admin = try await ChildProcess.start(
       CarillonCommand.path, ["admin", "--listen", "127.0.0.1:0", "--json"],
@@ -91,19 +92,19 @@ struct ReloadTests {
       return output.standardOutput
     }
     let (unknown, known) = (try await lint("sport"), try await lint("news"))
-    #expect(unknown != known && unknown.contains("sport"))
+    expect(unknown != known && unknown.contains("sport"))
     try write("apps:\n" + app("news") + app("sport"))
     admin.send(signal: SIGHUP)
-    #expect(try await next("configurationReloaded").text("changed") == "apps.sport (new)")
+    expect(try await next("configurationReloaded").text("changed"), is: "apps.sport (new)")
     _ = try await next("configurationApplied")
-    #expect(try await lint("sport") == known)
+    expect(try await lint("sport"), is: known)
     try write("apps: [")
     admin.send(signal: SIGHUP)
-    #expect(try await next("configurationKept").text("level") == "error")
+    expect(try await next("configurationKept").text("level"), is: "error")
     // The server finds the change without a signal.
     try write("apps:\n" + app("news") + app("sport") + app("weather"))
-    #expect(try await next("configurationReloaded").text("changed") == "apps.weather (new)")
-    #expect(await admin.terminate() == .status(0))
+    expect(try await next("configurationReloaded").text("changed"), is: "apps.weather (new)")
+    expect(await admin.terminate(), is: .status(0))
   }
 
   /// A new app with its own key, another window and another engine take effect while the worker sends. An unusable
@@ -131,7 +132,7 @@ struct ReloadTests {
     func write(_ text: String) throws {
       // A new file replaces the old one, as editors do.
       let next = try world.folder.write("next.yaml", text)
-      #expect(rename(next, file) == 0)
+      expect(rename(next, file), is: 0)
     }
     try write("apps:\n\(app("news"))\nworker: { engine: \(engine.rawValue), window: 20 }\n")
     // Commands use a second configuration, which does not change.
@@ -162,12 +163,12 @@ struct ReloadTests {
     )
     worker.send(signal: SIGHUP)
     let changed = try await next("configurationReloaded")
-    #expect(changed.text("changed") == "apps.sport (new), worker.engine, worker.window")
-    #expect(changed.text("restart") == "redis.devicesPerUser")
+    expect(changed.text("changed"), is: "apps.sport (new), worker.engine, worker.window")
+    expect(changed.text("restart"), is: "redis.devicesPerUser")
     _ = try await next("configurationApplied")
     try await world.until("a") { $0.text("state") == "completed" }
     let shown = try await world.show("a")
-    #expect(shown.object("outcomes")?.number("accepted") == 600 && shown.number("resent") == 0)
+    expect(shown.object("outcomes")?.number("accepted") == 600 && shown.number("resent") == 0)
     try await world.succeed(
       "campaign", "submit", "-",
       input: CarillonWorld.job("b", app: "sport", audience: #"{"tokens":["\#(CarillonWorld.token(3))"]}"#))
@@ -181,7 +182,7 @@ struct ReloadTests {
       try write(text)
       worker.send(signal: SIGHUP)
       let kept = try await next("configurationKept")
-      #expect(kept.text("message")?.contains(says) == true && kept.text("level") == "error", "\(kept)")
+      expect(kept.text("message")?.contains(says) == true && kept.text("level") == "error", "\(kept)")
     }
     try await world.succeed(
       "campaign", "submit", "-",
@@ -192,13 +193,13 @@ struct ReloadTests {
     try write(
       "apps:\n\(app("news"))\n\(app("sport"))\nworker: { engine: \(other.rawValue), window: 301 }\nredis: { devicesPerUser: 7 }\n"
     )
-    #expect(try await next("configurationReloaded").text("changed") == "worker.window")
+    expect(try await next("configurationReloaded").text("changed"), is: "worker.window")
     _ = try await next("configurationApplied")
-    #expect(await worker.terminate() == .status(0))
+    expect(await worker.terminate(), is: .status(0))
     // The worker has stopped once, and its counts include the pushes before the reloads.
     let rest = await worker.errorLines.reduce(into: [String]()) { $0.append($1) }
-    #expect(rest.count { $0.contains(#""event":"stopped""#) } == 1)
-    #expect(stopLines.isEmpty, "\(stopLines)")
-    #expect(rest.contains { $0.contains(#""event":"stopped""#) && $0.contains(#""accepted":602"#) }, "\(rest)")
+    expect(rest.count { $0.contains(#""event":"stopped""#) }, is: 1)
+    expect(stopLines.isEmpty, "\(stopLines)")
+    expect(rest.contains { $0.contains(#""event":"stopped""#) && $0.contains(#""accepted":602"#) }, "\(rest)")
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestKit
 import TestSupport
 import Testing
 
@@ -54,7 +55,7 @@ import Testing
         if let shot = next.next() { group.addTask { try await Self.fire(shot, environment) } }
       }
       // The late signals came after the program began to handle signals, except SIGHUP to simulators.
-      #expect(late >= count / 2, "\(late) of \(count)")
+      expect(late >= count / 2, "\(late) of \(count)")
     }
   }
 
@@ -108,9 +109,9 @@ import Testing
       _ = try #require(await command.line(containing: "listening"))
     }
     command.send(signal: SIGTERM)
-    #expect(await command.waitForExit() == .status(70))
+    expect(await command.waitForExit(), is: .status(70))
     let log = await command.errorLines.reduce(into: "") { $0 += $1 + "\n" }
-    #expect(log.contains("did not stop within \(name == "admin" ? 20 : 5) s"), "\(log)")
+    expect(log.contains("did not stop within \(name == "admin" ? 20 : 5) s"), "\(log)")
   }
 
   /// A short command has no handlers, so the signal ends it, as shells expect.
@@ -129,7 +130,7 @@ import Testing
       let command = try await world.start("status")
       await visitors.next()
       command.send(signal: signal)
-      #expect(await command.waitForExit() == .signal(signal))
+      expect(await command.waitForExit(), is: .signal(signal))
     }
   }
 }

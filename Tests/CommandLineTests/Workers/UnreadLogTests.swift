@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestKit
 import TestSupport
 import Testing
 
@@ -74,16 +75,16 @@ struct UnreadLogTests {
       ["worker", "--name", "mute", "--log-level", "trace", "--json"], into: pipe, environment: world.environment)
     try await world.submit("a")
     try await world.until("a") { $0.text("state") == "completed" }
-    #expect(try await world.show("a").object("outcomes")?.number("accepted") == targets)
-    #expect(pipe.isFull)
+    expect(try await world.show("a").object("outcomes")?.number("accepted"), is: targets)
+    expect(pipe.isFull)
     if engine == "native" {
       let said = try await pipe.read(until: #""event":"ended""#)
-      #expect(said.contains(#""event":"started""#) && said.components(separatedBy: #""event":"closed""#).count == 33)
+      expect(said.contains(#""event":"started""#) && said.components(separatedBy: #""event":"closed""#).count == 33)
       try await world.submit("b")
       try await world.until("b") { $0.text("state") == "completed" }
     }
     worker.send(signal: SIGTERM)
-    #expect(await exit(of: worker) == .status(0))
+    expect(await exit(of: worker), is: .status(0))
   }
 
   /// No line of the command's start fits in the pipe.
@@ -103,7 +104,7 @@ struct UnreadLogTests {
     let command = try await start(arguments, into: pipe, environment: world.environment)
     try await poll(until: "the command handles signals") { command.handles(SIGTERM) || command.exit != nil }
     command.send(signal: SIGTERM)
-    #expect(await exit(of: command) == .status(0))
-    #expect(pipe.isFull)
+    expect(await exit(of: command), is: .status(0))
+    expect(pipe.isFull)
   }
 }

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import PushCore
 import Synchronization
+import TestKit
 import TestSupport
 import Testing
 
@@ -114,15 +115,15 @@ import Testing
     try await world.submit("d", more: #","sendAt":"\#(tomorrow)""#)
     for name in ["first", "second"] {
       let events = try await #require(receivers[name]).next(7)
-      #expect(Self.names(events) == Self.expected + ["d scheduled"], "\(name)")
-      #expect(Set(events.compactMap { $0.text("event") }).count == 7, "\(name)")
+      expect(Self.names(events), is: Self.expected + ["d scheduled"], "\(name)")
+      expect(Set(events.compactMap { $0.text("event") }).count, is: 7, "\(name)")
     }
     // The late webhook got the first event several times, and no other event.
     later.open()
-    #expect(try await Self.names(#require(receivers["late"]).next(7)) == Self.expected + ["d scheduled"])
+    expect(try await Self.names(#require(receivers["late"]).next(7)), is: Self.expected + ["d scheduled"])
     let status = try JSONObject(try await world.run("status", "--json").standardOutput)
     let redirecting = status.objects("webhooks")?.first { $0.text("name") == "redirecting" }
-    #expect(redirecting?.text("error")?.contains("redirects") == true, "\(status)")
-    #expect(await worker.terminate() == .status(0))
+    expect(redirecting?.text("error")?.contains("redirects"), is: true, "\(status)")
+    expect(await worker.terminate(), is: .status(0))
   }
 }

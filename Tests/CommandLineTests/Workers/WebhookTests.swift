@@ -3,6 +3,7 @@ import PushCore
 import PushTransport
 import ServiceTools
 import TLS
+import TestKit
 import TestSupport
 import Testing
 
@@ -27,7 +28,7 @@ struct WebhookTests {
       "openssl", ["dgst", "-sha256", "-hmac", "0123456789abcdef", message])
     let digest = try #require(output.standardOutput.split(separator: " ").last).trimmingCharacters(in: .newlines)
     let webhook = Webhook(name: "w", url: "https://a", secret: Self.secret)
-    #expect(webhook.signature(of: Array("{}".utf8), timestamp: 1_700_000_000) == "v1=" + digest)
+    expect(webhook.signature(of: Array("{}".utf8), timestamp: 1_700_000_000), is: "v1=" + digest)
   }
 
   @Test func eventIsPostedWithItsSignature() async throws {
@@ -35,14 +36,14 @@ struct WebhookTests {
     let folder = try ScratchFolder()
     let webhook = try webhook(server, folder)
     let body = Array(#"{"event":"1-0"}"#.utf8)
-    #expect(await webhook.deliver(event: "1-0", body: body, timestamp: 17) == nil)
+    expect(await webhook.deliver(event: "1-0", body: body, timestamp: 17), is: nil)
     let request = try #require(try await server.asked().first)
-    #expect(request.hasPrefix("POST /hook?x=1 HTTP/1.1\r\n") && request.hasSuffix("\r\n\r\n{\"event\":\"1-0\"}"))
+    expect(request.hasPrefix("POST /hook?x=1 HTTP/1.1\r\n") && request.hasSuffix("\r\n\r\n{\"event\":\"1-0\"}"))
     for line in [
       "carillon-event: 1-0", "carillon-timestamp: 17", "content-type: application/json",
       "carillon-signature: \(webhook.signature(of: body, timestamp: 17))",
     ] {
-      #expect(request.contains("\r\n\(line)\r\n"), "\(request)")
+      expect(request.contains("\r\n\(line)\r\n"), "\(request)")
     }
   }
 
@@ -57,7 +58,7 @@ struct WebhookTests {
     let server = try await CannedServer.start([answer])
     let folder = try ScratchFolder()
     let error = await (try webhook(server, folder)).deliver(event: "1-0", body: [], timestamp: 1)
-    #expect(error?.hasPrefix(says) == true, "\(error ?? "taken")")
+    expect(error?.hasPrefix(says), is: true, "\(error ?? "taken")")
   }
 
   /// No server listens at these addresses. Carillon refuses each address before it connects.
@@ -68,7 +69,7 @@ struct WebhookTests {
   func privateAddressIsRefusedWhateverItsName(url: String) async {
     let webhook = Webhook(name: "w", url: url, secret: Self.secret)
     let error = await webhook.deliver(event: "1-0", body: [], timestamp: 1)
-    #expect(error?.hasPrefix("its address is private") == true, "\(error ?? "taken")")
+    expect(error?.hasPrefix("its address is private"), is: true, "\(error ?? "taken")")
   }
 
   private func webhooks(_ text: String) throws -> CarillonConfiguration {
@@ -89,7 +90,7 @@ struct WebhookTests {
   func mistakesAreNamed(text: String, says: String) {
     let error = #expect(throws: ConfigurationError.self) { try webhooks(text) }
     let message = "\(error?.description ?? "") \(error?.hint ?? "")"
-    #expect(message.contains(says), "\(message)")
+    expect(message.contains(says), "\(message)")
   }
 
   @Test func secretsAreReadAndNotTooShort() throws {
@@ -99,9 +100,9 @@ struct WebhookTests {
       return try webhooks("w: { url: 'http://a', secretFile: \(file), events: 'alarms', allowPrivate: true }")
         .webhookTargets()
     }
-    #expect(
-      try targets("0123456789abcdef\n")
-        == [Webhook(name: "w", url: "http://a", secret: Self.secret, kinds: [.alarms], allowsPrivate: true)])
+    expect(
+      try targets("0123456789abcdef\n"),
+      is: [Webhook(name: "w", url: "http://a", secret: Self.secret, kinds: [.alarms], allowsPrivate: true)])
     #expect(throws: CommandError.self) { try targets("short") }
   }
 
@@ -140,13 +141,13 @@ struct WebhookTests {
     let bodies = try requests.map {
       try JSONObject(String($0[try #require($0.firstRange(of: "\r\n\r\n")).upperBound...]))
     }
-    #expect(bodies.map { $0.text("state") } == ["active", "active", "completed", "scheduled"])
-    #expect(bodies[0].text("event") == bodies[1].text("event"))
-    #expect(Set(bodies.compactMap { $0.text("event") }).count == 3)
-    #expect(bodies[2].object("campaign")?.object("outcomes")?.number("accepted") == 5)
-    #expect(bodies.allSatisfy { $0.text("kind") == "campaign" && $0.text("namespace") == world.namespace })
+    expect(bodies.map { $0.text("state") }, is: ["active", "active", "completed", "scheduled"])
+    expect(bodies[0].text("event"), is: bodies[1].text("event"))
+    expect(Set(bodies.compactMap { $0.text("event") }).count, is: 3)
+    expect(bodies[2].object("campaign")?.object("outcomes")?.number("accepted"), is: 5)
+    expect(bodies.allSatisfy { $0.text("kind") == "campaign" && $0.text("namespace") == world.namespace })
     let status = try JSONObject(try await world.run("status", "--json").standardOutput)
-    #expect(status.objects("webhooks")?.first?.text("name") == "ops")
-    #expect(await worker.terminate() == .status(0))
+    expect(status.objects("webhooks")?.first?.text("name"), is: "ops")
+    expect(await worker.terminate(), is: .status(0))
   }
 }

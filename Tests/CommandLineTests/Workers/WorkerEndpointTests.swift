@@ -1,5 +1,6 @@
 import Foundation
 import PushTransport
+import TestKit
 import TestSupport
 import Testing
 
@@ -15,13 +16,13 @@ struct WorkerEndpointTests {
     let worker = try await world.start("worker", "--name", "w", "--json", "--listen", "127.0.0.1:0")
     let url = try await Self.url(of: worker)
     try await world.until("a") { $0.text("state") == "completed" }
-    #expect(try await Self.get(url + "/livez") == (200, "ok\n"))
+    expect(try await Self.get(url + "/livez") == (200, "ok\n"))
     let ready = try await Self.get(url + "/readyz")
-    #expect(ready.status == 200 && ready.text.contains(#""ready":true"#), "\(ready.text)")
+    expect(ready.status == 200 && ready.text.contains(#""ready":true"#), "\(ready.text)")
     let metrics = try await Self.get(url + "/metrics").text
     let shown = try await world.show("a")
     for (outcome, count) in shown.object("outcomes")?.numbers ?? [:] {
-      #expect(
+      expect(
         metrics.contains(
           "carillon_outcomes_total{app=\"news\",service=\"apns\",lane=\"normal\",outcome=\"\(outcome)\"} \(count)\n"))
     }
@@ -30,7 +31,7 @@ struct WorkerEndpointTests {
       "carillon_answer_duration_seconds_count{app=\"news\",service=\"apns\",engine=\"\(engine.rawValue)\"} 30\n",
       "carillon_window_used_targets 0\n", "carillon_redis_round_trips_total{node=\"",
     ] {
-      #expect(metrics.contains(line), "\(line) is not in \(metrics)")
+      expect(metrics.contains(line), "\(line) is not in \(metrics)")
     }
     try await Self.checkMetrics(metrics)
 
@@ -40,8 +41,8 @@ struct WorkerEndpointTests {
     worker.send(signal: SIGTERM)
     _ = try #require(await worker.errorLine(containing: #""event":"draining""#))
     let draining = try await Self.get(url + "/readyz")
-    #expect(draining.status == 503 && draining.text.contains("the worker is stopping"), "\(draining.text)")
-    #expect(await worker.terminate() == .status(0))
+    expect(draining.status == 503 && draining.text.contains("the worker is stopping"), "\(draining.text)")
+    expect(await worker.terminate(), is: .status(0))
   }
 
   @Test("without Redis a worker is live but not ready")
@@ -49,11 +50,11 @@ struct WorkerEndpointTests {
     let world = try await CarillonWorld(url: "redis://127.0.0.1:1")
     let worker = try await world.start("worker", "--json", "--listen", "[::1]:0")
     let url = try await Self.url(of: worker)
-    #expect(try await Self.get(url + "/livez").status == 200)
+    expect(try await Self.get(url + "/livez").status, is: 200)
     let ready = try await Self.get(url + "/readyz")
-    #expect(ready.status == 503 && ready.text.contains("first connection to Redis"))
-    #expect(try await Self.get(url + "/metrics").text.contains("carillon_worker_ready 0\n"))
-    #expect(await worker.waitForExit() == .status(69))
+    expect(ready.status == 503 && ready.text.contains("first connection to Redis"))
+    expect(try await Self.get(url + "/metrics").text.contains("carillon_worker_ready 0\n"))
+    expect(await worker.waitForExit(), is: .status(69))
   }
 
   /// The test really blocks a part of a worker. `/livez` names the part, although nothing else in the process may work.
@@ -72,11 +73,11 @@ struct WorkerEndpointTests {
       answer = try await Self.get(url + "/livez", "--max-time", "20")
       return answer.status != 200 && answer.text.contains(says)
     }
-    #expect(answer.status == 503 && answer.text.hasPrefix("no progress: "), "\(answer)")
+    expect(answer.status == 503 && answer.text.hasPrefix("no progress: "), "\(answer)")
     worker.send(signal: SIGTERM)
     let exit = await worker.waitForExit()
     // If the connection that waits for jobs is blocked, a worker may still stop normally.
-    #expect(exit == .status(70) || part == "redis" && exit == .status(0), "\(exit)")
+    expect(exit == .status(70) || part == "redis" && exit == .status(0), "\(exit)")
   }
 
   @Test func takenPortIsAnErrorWithAWayOut() async throws {
@@ -85,7 +86,7 @@ struct WorkerEndpointTests {
     let url = try await Self.url(of: worker)
     let other = try await world.run("worker", "--listen", String(url.dropFirst("http://".count)))
     other.expect(exit: 1, saying: "Address already in use", "--listen")
-    #expect(await worker.terminate() == .status(0))
+    expect(await worker.terminate(), is: .status(0))
   }
 
   /// Returns the URL of a process' HTTP server.
@@ -109,6 +110,6 @@ struct WorkerEndpointTests {
     let folder = try ScratchFolder("metrics")
     let file = try folder.write("scrape", metrics)
     let output = try await ChildProcess.run("sh", ["-c", "promtool check metrics < \(file)"])
-    #expect(output.exit == .status(0), "\(output.standardOutput)\(output.standardError)")
+    expect(output.exit, is: .status(0), "\(output.standardOutput)\(output.standardError)")
   }
 }

@@ -1,6 +1,7 @@
 import PushTransport
 import APNs
 import Foundation
+import TestKit
 import TestSupport
 import Testing
 
@@ -12,22 +13,22 @@ struct WorkerTests {
     try await world.importDevices(20)
     try await world.submit("a")
     let output = try await world.run("worker", "--drain", "--name", "w", "--json")
-    #expect(output.exit == .status(0))
-    #expect(output.standardOutput == "")
+    expect(output.exit, is: .status(0))
+    expect(output.standardOutput, is: "")
     let events = try JSONObject.all(in: output.standardError)
     // The worker logs the state of its connections periodically, and always at the end.
     let names = events.compactMap { $0.text("event") }.filter { $0 != "connections" }
-    #expect(names == ["started", "activated", "ended", "draining", "stopped"])
+    expect(names, is: ["started", "activated", "ended", "draining", "stopped"])
     let connections = try #require(events.last { $0.text("event") == "connections" })
-    #expect(
+    expect(
       connections.numbers.filter { ["breakerOpenings", "failures", "inFlight"].contains($0.key) }.values.allSatisfy {
         $0 == 0
       })
-    #expect(connections.numbers["open"] ?? 0 >= 1 && connections.text("breaker") == "closed")
-    #expect(events.allSatisfy { $0.text("at")?.hasSuffix("Z") == true && $0.text("level") == "info" })
-    #expect(events[0].text("name") == "w" && events[1].text("campaign") == "a")
+    expect(connections.numbers["open"] ?? 0 >= 1 && connections.text("breaker") == "closed")
+    expect(events.allSatisfy { $0.text("at")?.hasSuffix("Z") == true && $0.text("level") == "info" })
+    expect(events[0].text("name") == "w" && events[1].text("campaign") == "a")
     let totals = try #require(events.last)
-    #expect(totals.numbers == ["submitted": 20, "recorded": 20, "accepted": 20, "slices": 8, "resent": 0])
+    expect(totals.numbers, is: ["submitted": 20, "recorded": 20, "accepted": 20, "slices": 8, "resent": 0])
   }
 
   @Test(arguments: PushEngineKind.one(for: "debugLevelLogsEverySlice"))
@@ -40,10 +41,10 @@ struct WorkerTests {
     let events = try JSONObject.all(in: output.standardError).filter { $0.text("level") == "debug" }
     for event in ["claimed", "sealed", "closed"] {
       let observed = events.filter { $0.text("event") == event }
-      #expect(Set(observed.compactMap { $0.text("slice") }).count == 8, "\(event)")
-      if event != "claimed" { #expect(observed.reduce(0) { $0 + ($1.number("targets") ?? 0) } == 20) }
+      expect(Set(observed.compactMap { $0.text("slice") }).count, is: 8, "\(event)")
+      if event != "claimed" { expect(observed.reduce(0) { $0 + ($1.number("targets") ?? 0) }, is: 20) }
     }
-    #expect(events.contains { $0.text("file") == world.environment["CARILLON_CONFIG"] })
+    expect(events.contains { $0.text("file") == world.environment["CARILLON_CONFIG"] })
   }
 
   @Test(arguments: PushEngineKind.one(for: "pauseResumeAndCancelAreLogged"))
@@ -61,9 +62,9 @@ struct WorkerTests {
     ] {
       try await world.succeed("campaign", verb, "slow")
       let line = try #require(await worker.errorLine(containing: "\"event\":\"\(event)\""))
-      #expect(try JSONObject(line).text("campaign") == "slow" && line.contains(says), "\(line)")
+      expect(try JSONObject(line).text("campaign") == "slow" && line.contains(says), "\(line)")
     }
-    #expect(await worker.terminate() == .status(0))
+    expect(await worker.terminate(), is: .status(0))
   }
 
   @Test func reconnectToRedisIsLogged() async throws {
@@ -76,8 +77,8 @@ struct WorkerTests {
       try await server.command("zcard", "{\(world.namespace)}:workers") != "0"
     }
     try await server.command("client", "kill", "type", "normal")
-    #expect(await worker.errorLine(containing: #""event":"reconnected""#) != nil)
-    #expect(await worker.terminate() == .status(0))
+    expect(await worker.errorLine(containing: #""event":"reconnected""#) != nil)
+    expect(await worker.terminate(), is: .status(0))
     await server.stop()
   }
 
@@ -87,7 +88,7 @@ struct WorkerTests {
     let worker = try await world.start("worker")
     _ = try #require(await worker.errorLine(containing: "worker: started name="))
     worker.send(signal: signal)
-    #expect(await worker.waitForExit() == .status(0))
+    expect(await worker.waitForExit(), is: .status(0))
   }
 
   /// After the second signal the worker does not wait for answers. Unanswered targets stay in doubt, and the next
@@ -103,9 +104,9 @@ struct WorkerTests {
     try await world.until("stuck") { ($0.number("inDoubt") ?? 0) > 0 }
     worker.send(signal: SIGTERM)
     _ = try #require(await worker.errorLine(containing: #""event":"draining""#))
-    #expect(await worker.terminate() == .status(0))
+    expect(await worker.terminate(), is: .status(0))
     let left = try await world.show("stuck")
-    #expect(left.number("inDoubt") ?? 0 > 0 && left.text("state") == "active")
+    expect(left.number("inDoubt") ?? 0 > 0 && left.text("state") == "active")
   }
 
   @Test func nameThatWouldBreakALineIsRefused() async throws {

@@ -2,6 +2,7 @@ import FaultKit
 import Foundation
 import PushCore
 import PushTransport
+import TestKit
 import TestSupport
 import Testing
 
@@ -59,9 +60,9 @@ import Testing
 
     /// Stops the worker, which has nothing in doubt, and checks every key.
     func close(_ worker: ChildProcess) async throws {
-      #expect(await worker.terminate() == .status(0))
+      expect(await worker.terminate(), is: .status(0))
       let check = try await world.run("store", "check")
-      #expect(check.exit == .status(0), "\(check.standardOutput)")
+      expect(check.exit, is: .status(0), "\(check.standardOutput)")
     }
   }
 
@@ -118,26 +119,26 @@ import Testing
     // The last pushes of the briefing may still be in flight.
     let received = try await Self.eventually(scene) { ($0["Good morning"]?.count ?? 0) >= readers * 3 / 4 }
     let briefing = try #require(received["Good morning"])
-    #expect(briefing.count == readers * 3 / 4)
+    expect(briefing.count, is: readers * 3 / 4)
     for request in briefing {
       let zone = zoneOf[request.token] ?? "?"
-      #expect(due[zone].map { request.at >= $0 * 1000 } == true, "\(zone)")
+      expect(due[zone].map { request.at >= $0 * 1000 }, is: true, "\(zone)")
     }
     let flood = try #require(received["Dam breaks near Lyon"])
     let newsletter = try #require(received["The long read"])
-    #expect(flood.count == readers && newsletter.count == readers)
+    expect(flood.count == readers && newsletter.count == readers)
     // The worker still sends pushes that it holds, and uses the capacity that the flood leaves at its end.
     let beside = newsletter.count { $0.at > flood[0].at && $0.at < flood[flood.count * 9 / 10].at }
-    #expect(beside * 4 <= flood.count, "\(beside) of the newsletter were sent while the flood was")
+    expect(beside * 4 <= flood.count, "\(beside) of the newsletter were sent while the flood was")
     let wrong = try #require(received["Earthquake of magnitude 8.5"])
     let right = try #require(received["Correction: magnitude 5.8"])
-    #expect(wrong.count < readers && Set(right.map(\.token)) == Set(wrong.map(\.token)) && right.count == wrong.count)
+    expect(wrong.count < readers && Set(right.map(\.token)) == Set(wrong.map(\.token)) && right.count == wrong.count)
     // Each correction replaced its wrong push, and no other push was replaced.
-    #expect(try await scene.simulator.counters().number("collapsed") == right.count)
-    #expect(received["The polls have closed"]?.count == 2)
-    #expect(received["update"]?.count == 2 && received["end"]?.count == 2)
+    expect(try await scene.simulator.counters().number("collapsed"), is: right.count)
+    expect(received["The polls have closed"]?.count, is: 2)
+    expect(received["update"]?.count == 2 && received["end"]?.count == 2)
     let culture = try #require(received["On stage tonight"])
-    #expect(culture.count == readers / 4 && culture.allSatisfy { zoneOf[$0.token] == "Australia/Sydney" })
+    expect(culture.count == readers / 4 && culture.allSatisfy { zoneOf[$0.token] == "Australia/Sydney" })
     try await scene.close(worker)
   }
 
@@ -236,30 +237,30 @@ import Testing
     }
     let (first, rest) = (try await users("friday~1", "accepted"), try await users("friday~rest", "accepted"))
     let reminded = try await users("reminder", "accepted")
-    #expect(first.isDisjoint(with: rest))
-    #expect(first.count > customers / 10, "\(first.count) first, \(rest.count) then")
+    expect(first.isDisjoint(with: rest))
+    expect(first.count > customers / 10, "\(first.count) first, \(rest.count) then")
     let all = first.union(rest)
-    #expect(try await users("friday", "accepted") == all)
-    #expect(reminded == all.subtracting(openers))
+    expect(try await users("friday", "accepted"), is: all)
+    expect(reminded, is: all.subtracting(openers))
     // The campaign reached no user who opted out of offers, was away for months, or is in the app's control group.
-    #expect(all.isDisjoint(with: ["c100", "c101"]))
-    #expect(all.allSatisfy { user in Int(user.dropFirst()).map { $0 % 10 != 9 } ?? true })
+    expect(all.isDisjoint(with: ["c100", "c101"]))
+    expect(all.allSatisfy { user in Int(user.dropFirst()).map { $0 % 10 != 9 } ?? true })
     let control = Set(
       try await scene.world.succeed("results", "export", "friday", "--control").split(whereSeparator: \.isNewline)
         .map(
           String.init))
-    #expect(!control.isEmpty && control.isDisjoint(with: all))
+    expect(!control.isEmpty && control.isDisjoint(with: all))
     // A user gets two offers a week and no third one.
     let (capped, idea) = (try await users("idea", "capped"), try await users("idea", "accepted"))
-    #expect(capped == reminded && idea == all.subtracting(reminded))
+    expect(capped == reminded && idea == all.subtracting(reminded))
     // Exactly the users who had to wait got the better variant.
     let sent = try scene.received()
     let (warm, brisk) = (sent["We have missed you", default: []], sent["Back in a minute?", default: []])
     let sleepers = try await users("sleepers", "accepted")
-    #expect(sleepers.allSatisfy { user in Int(user.dropFirst()).map { $0 % 10 == 9 } ?? false })
-    #expect(warm.count + brisk.count == sleepers.count && warm.count > 10 && brisk.count > 2 * warm.count)
+    expect(sleepers.allSatisfy { user in Int(user.dropFirst()).map { $0 % 10 == 9 } ?? false })
+    expect(warm.count + brisk.count == sleepers.count && warm.count > 10 && brisk.count > 2 * warm.count)
     let later = (warm + brisk).sorted { $0.at < $1.at }.suffix(sleepers.count / 2)
-    #expect(later.allSatisfy { request in brisk.contains { $0.token == request.token } })
+    expect(later.allSatisfy { request in brisk.contains { $0.token == request.token } })
     // Each user gets the push with the right language, price and next badge count.
     var badges: [String: [Int]] = [:]
     for request in try SimulatorLog(scene.log).requests.sorted(by: { $0.at < $1.at }) {
@@ -274,8 +275,8 @@ import Testing
         ("Kim \(number), es ist Freitag", "Dein Preis: \(number % 90),00 €"),
         ("Kim \(number), c’est vendredi", "Votre prix : \(number % 90),00 €"),
       ][number % 3]
-      #expect(alert?.text("title") == texts.0 && alert?.text("body") == texts.1, "\(request.body)")
+      expect(alert?.text("title") == texts.0 && alert?.text("body") == texts.1, "\(request.body)")
     }
-    #expect(badges.values.allSatisfy { $0 == Array(1...$0.count) })
+    expect(badges.values.allSatisfy { $0 == Array(1...$0.count) })
   }
 }

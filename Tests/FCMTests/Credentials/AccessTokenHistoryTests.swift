@@ -1,4 +1,5 @@
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -40,7 +41,7 @@ import Testing
       counts.merge(witness.counts) { $0 + $1 }
     }
     for name in ["request", "token", "refused", "stopped", "delayed", "expired"] {
-      #expect(counts[name, default: 0] > 10, "\(name): \(counts)")
+      expect(counts[name, default: 0] > 10, "\(name): \(counts)")
     }
   }
 

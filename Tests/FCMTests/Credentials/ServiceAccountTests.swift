@@ -1,5 +1,6 @@
 import Foundation
 import TLS
+import TestKit
 import TestSupport
 import Testing
 
@@ -8,13 +9,13 @@ import Testing
 @Suite struct ServiceAccountTests {
   @Test func fieldsOfAKeyFileAreRead() throws {
     let account = try ServiceAccount(json: AccountKit.json())
-    #expect(account.projectID == "demo-project")
-    #expect(account.clientEmail == "push@demo-project.iam.gserviceaccount.com")
-    #expect(account.keyID == "0123456789abcdef")
-    #expect(account.tokenURI == "https://oauth2.googleapis.com/token")
-    #expect(account.key.publicPEM == AccountKit.key.publicPEM)
+    expect(account.projectID, is: "demo-project")
+    expect(account.clientEmail, is: "push@demo-project.iam.gserviceaccount.com")
+    expect(account.keyID, is: "0123456789abcdef")
+    expect(account.tokenURI, is: "https://oauth2.googleapis.com/token")
+    expect(account.key.publicPEM, is: AccountKit.key.publicPEM)
     let short = try ServiceAccount(json: AccountKit.json(["token_uri": nil, "universe_domain": nil]))
-    #expect(short == account)
+    expect(short, is: account)
   }
 
   @Test func keyIsReadWithLineBreaksEscapedTwice() throws {
@@ -25,7 +26,7 @@ import Testing
     ]
     for form in forms {
       let account = try ServiceAccount(json: AccountKit.json(["private_key": form]))
-      #expect(account.key.publicPEM == AccountKit.key.publicPEM, "\(form.prefix(60))")
+      expect(account.key.publicPEM, is: AccountKit.key.publicPEM, "\(form.prefix(60))")
     }
   }
 
@@ -34,12 +35,12 @@ import Testing
     let text = Data(AccountKit.json()).base64EncodedString()
     let lines = Data(AccountKit.json()).base64EncodedString(options: .lineLength76Characters)
     for form in [text, lines, text + "\n", String(text.prefix { $0 != "=" })] {
-      #expect(try ServiceAccount(json: Array(form.utf8)).projectID == "demo-project")
+      expect(try ServiceAccount(json: Array(form.utf8)).projectID, is: "demo-project")
     }
     // The decoded text must be a key file too.
     let other = Data("{\"project_info\":{}}".utf8).base64EncodedString()
     let error = #expect(throws: ServiceAccountError.self) { try ServiceAccount(json: Array(other.utf8)) }
-    #expect(error?.description.contains("google-services.json") == true)
+    expect(error?.description.contains("google-services.json"), is: true)
   }
 
   /// Each row: the fault, and parts of the error message.
@@ -80,22 +81,22 @@ import Testing
         try ServiceAccount(json: json, file: "sa.json")
       }
       let text = error?.description ?? ""
-      #expect(text.hasPrefix("sa.json: "), "\(name): \(text)")
-      for part in texts { #expect(text.contains(part), "\(name): \(text)") }
-      #expect(!text.contains(secret), "\(name) shows the key")
-      #expect(!text.contains("secret"), "\(name) shows the key")
+      expect(text.hasPrefix("sa.json: "), "\(name): \(text)")
+      for part in texts { expect(text.contains(part), "\(name): \(text)") }
+      expect(!text.contains(secret), "\(name) shows the key")
+      expect(!text.contains("secret"), "\(name) shows the key")
     }
   }
 
   @Test func fileThatAllUsersCanReadIsRefused() throws {
     let folder = try ScratchFolder()
     let path = try folder.writeSecret("sa.json", String(decoding: AccountKit.json(), as: UTF8.self))
-    #expect(try ServiceAccount(contentsOf: path).projectID == "demo-project")
+    expect(try ServiceAccount(contentsOf: path).projectID, is: "demo-project")
     try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
     let error = #expect(throws: ServiceAccountError.self) { try ServiceAccount(contentsOf: path) }
-    #expect(error?.description.contains("every user of this machine can read it (mode 0644); run: chmod 600") == true)
+    expect(error?.description.contains("every user of this machine can read it (mode 0644); run: chmod 600"), is: true)
     let missing = #expect(throws: ServiceAccountError.self) { try ServiceAccount(contentsOf: folder.path("none")) }
-    #expect(missing?.description.contains("No such file or directory; check the path") == true)
+    expect(missing?.description.contains("No such file or directory; check the path"), is: true)
   }
 
   @Test(arguments: [
@@ -106,8 +107,8 @@ import Testing
   ])
   func tokenURIIsSplit(url: String, origin: String, path: String) {
     let endpoint = TokenEndpoint(url)
-    #expect(endpoint?.origin == origin)
-    #expect(endpoint?.path == path)
+    expect(endpoint?.origin, is: origin)
+    expect(endpoint?.path, is: path)
   }
 
   @Test(arguments: [
@@ -115,5 +116,5 @@ import Testing
     "https://user:word@x/token", "https://x/to ken", "https://x/a#b", "http://127.0.0.1.example/token",
     "http://localhostess/token", "https://x/\r\nhost: y",
   ])
-  func otherTokenURIsAreRefused(url: String) { #expect(TokenEndpoint(url) == nil) }
+  func otherTokenURIsAreRefused(url: String) { expect(TokenEndpoint(url), is: nil) }
 }

@@ -1,5 +1,6 @@
 import PushCore
 import PushTransport
+import TestKit
 import Testing
 
 @testable import FCM
@@ -30,10 +31,10 @@ import Testing
       ("3599", 3_599_000), (#""3599""#, 3_599_000), ("3599.5", 3_599_500), ("1e3", 1_000_000), ("999999", 43_200_000),
     ] {
       let body = #"{"access_token":"ya29.x","expires_in":\#(life),"token_type":"Bearer","more":[1]}"#
-      #expect(Self.read(200, body).0 == .token("ya29.x", milliseconds), "\(life)")
+      expect(Self.read(200, body).0, is: .token("ya29.x", milliseconds), "\(life)")
     }
-    #expect(Self.read(200, #"{"access_token":"a","expires_in":1,"token_type":"bearer"}"#).0 == .token("a", 1000))
-    #expect(Self.read(200, #"{"access_token":"a","expires_in":1}"#).0 == .token("a", 1000))
+    expect(Self.read(200, #"{"access_token":"a","expires_in":1,"token_type":"bearer"}"#).0, is: .token("a", 1000))
+    expect(Self.read(200, #"{"access_token":"a","expires_in":1}"#).0, is: .token("a", 1000))
   }
 
   @Test(arguments: [
@@ -45,7 +46,7 @@ import Testing
     #"{"access_token":7,"expires_in":1}"#, #"{"access_token":"a","expires_in":1,"token_type":"mac"}"#,
     #"{"access_token":"\#(String(repeating: "a", count: 4097))","expires_in":1}"#,
   ])
-  func unusableTokenIsADelay(body: String) { #expect(Self.read(200, body).0 == .later) }
+  func unusableTokenIsADelay(body: String) { expect(Self.read(200, body).0, is: .later) }
 
   /// Each row: status, body, whether the key is refused, and words of the text.
   @Test(arguments: [
@@ -73,30 +74,30 @@ import Testing
   ])
   func errorsAreDelaysOrRefusals(status: UInt16, body: String, isRefusal: Bool, words: String) {
     let (meaning, text) = Self.read(status, body)
-    #expect(meaning == (isRefusal ? .refused : .later), "\(text)")
-    #expect(text.contains(words), "\(text)")
-    #expect(text.contains("https://e"))
+    expect(meaning, is: isRefusal ? .refused : .later, "\(text)")
+    expect(text.contains(words), "\(text)")
+    expect(text.contains("https://e"))
   }
 
   @Test(arguments: [(61, 61, "61 s ahead"), (-600, -600, "600 s behind")] as [(Int64, Int64, String)])
   func refusalWithAWrongClockNamesTheClock(difference: Int64, ahead: Int64, words: String) {
     let body = #"{"error":"invalid_grant","error_description":"Invalid JWT"}"#
     let (meaning, text) = Self.read(400, body, time: Self.time + difference)
-    #expect(meaning == .wrongTime(ahead))
-    #expect(text.contains("this machine's clock is \(words); set it by NTP"), "\(text)")
+    expect(meaning, is: .wrongTime(ahead))
+    expect(text.contains("this machine's clock is \(words); set it by NTP"), "\(text)")
   }
 
   @Test func clockIsNotBlamedWithoutProof() {
     let body = #"{"error":"invalid_grant"}"#
-    #expect(Self.read(400, body, time: Self.time + 60).0 == .refused)
-    #expect(Self.read(400, body, time: Self.time + 600, date: nil).0 == .refused)
-    #expect(Self.read(400, body, time: Self.time + 600, date: "yesterday").0 == .refused)
-    #expect(Self.read(400, #"{"error":"invalid_scope"}"#, time: Self.time + 600).0 == .refused)
+    expect(Self.read(400, body, time: Self.time + 60).0, is: .refused)
+    expect(Self.read(400, body, time: Self.time + 600, date: nil).0, is: .refused)
+    expect(Self.read(400, body, time: Self.time + 600, date: "yesterday").0, is: .refused)
+    expect(Self.read(400, #"{"error":"invalid_scope"}"#, time: Self.time + 600).0, is: .refused)
   }
 
   @Test func textOfTheEndpointCanNotHarmALog() {
     let long = String(repeating: "x", count: 5000)
     let (_, text) = Self.read(400, #"{"error":"e\nf","error_description":"a\u001b[31m eyJhbGciOi.secret \#(long)"}"#)
-    #expect(!text.contains("\n") && !text.contains("\u{1b}") && !text.contains("secret") && text.count < 500)
+    expect(!text.contains("\n") && !text.contains("\u{1b}") && !text.contains("secret") && text.count < 500)
   }
 }

@@ -1,4 +1,5 @@
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -20,18 +21,18 @@ struct AudienceExpressionTests {
   ])
   func printsTheLeastParenthesesThatMeanTheSame(text: String, printed: String) throws {
     let expression = try AudienceExpression(parsing: text)
-    #expect(expression.description == printed)
-    #expect(try AudienceExpression(parsing: printed).description == printed)
+    expect(expression.description, is: printed)
+    expect(try AudienceExpression(parsing: printed).description, is: printed)
   }
 
   @Test func bindsAndTighterThanOrAndNotTightest() throws {
     let expression = try AudienceExpression(parsing: "a | !b & c")
-    #expect(expression.root == .or(.segment("a"), .and(.not(.segment("b")), .segment("c"))))
+    expect(expression.root, is: .or(.segment("a"), .and(.not(.segment("b")), .segment("c"))))
   }
 
   @Test func namesEverySegmentOnce() throws {
     let expression = try AudienceExpression(parsing: "a & (b | !a) & * & c")
-    #expect(expression.segmentNames == ["a", "b", "c"])
+    expect(expression.segmentNames, is: ["a", "b", "c"])
   }
 
   @Test(arguments: [
@@ -51,8 +52,8 @@ struct AudienceExpressionTests {
   ])
   func errorNamesTheColumn(text: String, column: Int, message: String) {
     let error = #expect(throws: AudienceExpressionError.self) { try AudienceExpression(parsing: text) }
-    #expect(error?.column == column)
-    #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+    expect(error?.column, is: column)
+    expect(error?.message.contains(message), is: true, "\(error?.message ?? "")")
   }
 
   @Test func nestingAndLengthAreBounded() throws {
@@ -73,7 +74,7 @@ struct AudienceExpressionTests {
     for _ in 0..<2000 {
       let root = randomNode(depth: 6, using: &random)
       let printed = try AudienceExpression(parsing: AudienceExpression(root: root).description).root
-      for world in 0..<8 { #expect(holds(root, in: world) == holds(printed, in: world), "\(root)") }
+      for world in 0..<8 { expect(holds(root, in: world), is: holds(printed, in: world), "\(root)") }
     }
   }
 

@@ -1,4 +1,5 @@
 @testable import PushCore
+import TestKit
 import Testing
 
 struct DevicePredicateTests {
@@ -65,7 +66,7 @@ struct DevicePredicateTests {
     "city exists | plan exists & age exists", "!city exists & plan exists", "!(city exists | age < 3)",
     "plan = 'it''s' | plan='gold'&age=42",
   ])
-  func isTrue(text: String) throws { #expect(try holds(text)) }
+  func isTrue(text: String) throws { expect(try holds(text)) }
 
   @Test(arguments: [
     ("5.2", "5.10", -1), ("5.10", "5.10.0", 0), ("5", "4.99", 1), ("5.10-beta", "5.10", 0), ("10", "9.9.9.9", 1),
@@ -73,20 +74,20 @@ struct DevicePredicateTests {
   ])
   func versionsAreOrderedByNumbers(left: String, right: String, order: Int) throws {
     let versions = try [left, right].map { try #require(DevicePredicate.Version($0.utf8)) }
-    #expect(versions[0].order(against: versions[1]) == order)
-    #expect(versions[1].order(against: versions[0]) == -order)
+    expect(versions[0].order(against: versions[1]), is: order)
+    expect(versions[1].order(against: versions[0]), is: -order)
   }
 
   @Test func unknownDeviceMeetsNoTest() throws {
     let device = Device(locale: "", timezone: "", appVersion: "", osVersion: "unknown", lastSeen: 0)
     for text in ["locale != 'fr'", "timezone exists", "appVersion < '9'", "osVersion != '9'", "lastSeen > 1d"] {
-      #expect(try !holds(text, device), "\(text)")
+      expect(try !holds(text, device), "\(text)")
     }
   }
 
   @Test func namesEveryAttributeOnce() throws {
     let predicate = try DevicePredicate(parsing: "plan exists & (age > 3 | plan = 'gold') & locale = 'en'")
-    #expect(predicate.attributes == ["plan", "age"])
+    expect(predicate.attributes, is: ["plan", "age"])
   }
 
   @Test(arguments: [
@@ -114,8 +115,8 @@ struct DevicePredicateTests {
   ])
   func errorNamesTheColumn(text: String, column: Int, message: String) {
     let error = #expect(throws: AudienceExpressionError.self) { try DevicePredicate(parsing: text) }
-    #expect(error?.column == column, "\(error?.description ?? "")")
-    #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+    expect(error?.column, is: column, "\(error?.description ?? "")")
+    expect(error?.message.contains(message), is: true, "\(error?.message ?? "")")
   }
 
   @Test func sizeIsBounded() throws {
@@ -137,11 +138,11 @@ struct DevicePredicateTests {
       Set(users.filter { user in Array(user.utf8).withUnsafeBytes(UserSample(share: share, salt: salt).has) })
     }
     let tenth = sample(0.1, "a")
-    #expect(tenth == sample(0.1, "a"))
+    expect(tenth, is: sample(0.1, "a"))
     // The tolerance is four standard deviations.
-    #expect(abs(tenth.count - 2000) < 170, "\(tenth.count)")
-    #expect(tenth.isSubset(of: sample(0.3, "a")))
+    expect(abs(tenth.count - 2000) < 170, "\(tenth.count)")
+    expect(tenth.isSubset(of: sample(0.3, "a")))
     let other = sample(0.1, "b")
-    #expect(abs(tenth.intersection(other).count - 200) < 60, "\(tenth.intersection(other).count)")
+    expect(abs(tenth.intersection(other).count - 200) < 60, "\(tenth.intersection(other).count)")
   }
 }

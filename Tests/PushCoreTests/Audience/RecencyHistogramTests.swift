@@ -1,4 +1,5 @@
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -22,14 +23,14 @@ struct RecencyHistogramTests {
     ages.sort()
     for (younger, older) in zip(ages, ages.dropFirst()) {
       let bins = (Self.bin(ofAge: younger), Self.bin(ofAge: older))
-      #expect(bins.0 <= bins.1, "\(younger) \(older), seed \(seed.value)")
+      expect(bins.0 <= bins.1, "\(younger) \(older), seed \(seed.value)")
       // Two times in one bin differ by at most the width of the bin.
-      if bins.0 == bins.1 { #expect((older - younger) * 128 <= older, "\(younger) \(older)") }
-      #expect(bins.1 < RecencyHistogram.never)
+      if bins.0 == bins.1 { expect((older - younger) * 128 <= older, "\(younger) \(older)") }
+      expect(bins.1 < RecencyHistogram.never)
     }
-    #expect(RecencyHistogram.bin(seenAt: 0, start: Self.now) == RecencyHistogram.never)
-    #expect(RecencyHistogram.bin(seenAt: UInt64(Self.now) + 5, start: Self.now) == 0)
-    #expect(RecencyHistogram.bin(seenAt: .max, start: Self.now) == 0)
+    expect(RecencyHistogram.bin(seenAt: 0, start: Self.now), is: RecencyHistogram.never)
+    expect(RecencyHistogram.bin(seenAt: UInt64(Self.now) + 5, start: Self.now), is: 0)
+    expect(RecencyHistogram.bin(seenAt: .max, start: Self.now), is: 0)
   }
 
   @Test func storedValueIsReadAndInvalidBytesAreNot() {
@@ -38,14 +39,14 @@ struct RecencyHistogramTests {
       var histogram = RecencyHistogram()
       for _ in 0..<size { histogram.add(bin: Self.bin(ofAge: Self.age(&seed) % Self.now)) }
       if size > 2 { histogram.add(bin: RecencyHistogram.never) }
-      #expect(RecencyHistogram(histogram.bytes) == histogram, "seed \(seed.value)")
+      expect(RecencyHistogram(histogram.bytes), is: histogram, "seed \(seed.value)")
       // The size is a few kilobytes for any number of users.
-      #expect(histogram.bytes.count < 20_000)
+      expect(histogram.bytes.count < 20_000)
     }
     for bytes: [UInt8] in [
       [1], [1, 0], [0x80], [1, 0x80], [1, 1, 0, 1], [0xFF, 0xFF, 0xFF, 0x7F, 1], Array(repeating: 0xFF, count: 9),
     ] {
-      #expect(RecencyHistogram(bytes) == nil, "\(bytes)")
+      expect(RecencyHistogram(bytes), is: nil, "\(bytes)")
     }
   }
 
@@ -72,14 +73,14 @@ struct RecencyHistogramTests {
       for histogram in histograms { quotas.count(histogram) }
       quotas.settle()
       let each = histograms.map { quotas.quota(of: $0) }
-      #expect(each.reduce(0, +) == min(limit, all), "round \(round), seed \(seed.value)")
-      #expect(zip(each, partitions).allSatisfy { 0...$1.count ~= $0 }, "round \(round), seed \(seed.value)")
+      expect(each.reduce(0, +), is: min(limit, all), "round \(round), seed \(seed.value)")
+      expect(zip(each, partitions).allSatisfy { 0...$1.count ~= $0 }, "round \(round), seed \(seed.value)")
       let taken = zip(each, partitions).flatMap { $1.prefix($0) }
       let left = zip(each, partitions).flatMap { $1.dropFirst($0) }
       guard let worst = taken.min(), let best = left.max() else { continue }
       // The selection is accurate to 1/128. An excluded user was seen later than a selected one by at most 1/128 of the
       // time since the selected one was seen.
-      #expect(
+      expect(
         best <= worst || worst > 0 && (best - worst) * 128 <= UInt64(Self.now) - worst,
         "round \(round), seed \(seed.value)")
     }
@@ -91,7 +92,7 @@ struct RecencyHistogramTests {
       Array("u\(number)".utf8).withUnsafeBytes { (first.share($0), second.share($0)) }
     }
     // The tolerance is five standard deviations of a fair selection.
-    #expect(abs(draws.count { $0.0 < 0.25 } - 5000) < 310)
-    #expect(abs(draws.count { $0.0 < 0.25 && $0.1 < 0.25 } - 1250) < 175)
+    expect(abs(draws.count { $0.0 < 0.25 } - 5000) < 310)
+    expect(abs(draws.count { $0.0 < 0.25 && $0.1 < 0.25 } - 1250) < 175)
   }
 }

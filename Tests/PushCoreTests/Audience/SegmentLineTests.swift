@@ -1,4 +1,5 @@
 import PushCore
+import TestKit
 import Testing
 
 struct SegmentLineTests {
@@ -9,8 +10,8 @@ struct SegmentLineTests {
       ("zoë", .user("zoë")), ("\"user\"", .user("user")),
     ] as [(String, SegmentLine)])
   func lineIsOneColumnOfCSV(text: String, line: SegmentLine) {
-    #expect(SegmentLine(text, number: 1) == line)
-    #expect(SegmentLine(text, number: 9) == line)
+    expect(SegmentLine(text, number: 1), is: line)
+    expect(SegmentLine(text, number: 9), is: line)
   }
 
   @Test(arguments: ["ada,ben", "ada,", "\"ada", "a\"da", "\"ada\" x", "\"\""])
@@ -19,18 +20,18 @@ struct SegmentLineTests {
       Issue.record("\(text) is taken for a user's id")
       return
     }
-    #expect(!problem.isEmpty)
+    expect(!problem.isEmpty)
   }
 
   @Test func headerIsOneOnTheFirstLineAlone() {
-    #expect(SegmentLine("user", number: 1) == .header)
-    #expect(SegmentLine("User", number: 1) == .header)
-    #expect(SegmentLine("user", number: 2) == .user("user"))
+    expect(SegmentLine("user", number: 1), is: .header)
+    expect(SegmentLine("User", number: 1), is: .header)
+    expect(SegmentLine("user", number: 2), is: .user("user"))
     guard case .bad = SegmentLine("user_id", number: 1) else {
       Issue.record("a header of another name is taken for a user's id")
       return
     }
-    #expect(SegmentLine("user_id", number: 2) == .user("user_id"))
+    expect(SegmentLine("user_id", number: 2), is: .user("user_id"))
   }
 
   @Test(arguments: [
@@ -39,6 +40,6 @@ struct SegmentLineTests {
   ])
   func writtenUserIsReadBackUnchanged(user: String) {
     let text = SegmentLine.text(of: user)
-    for number in 1...2 { #expect(SegmentLine(text, number: number) == .user(user), "\(text)") }
+    for number in 1...2 { expect(SegmentLine(text, number: number), is: .user(user), "\(text)") }
   }
 }

@@ -1,5 +1,6 @@
 import APNs
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -17,7 +18,7 @@ struct BadgeTests {
     values.badge = badge
     var payload: [UInt8] = []
     let content = try #require(campaign.message.content)
-    #expect(content.write(values, id: (0, 0), most: 4096, to: &payload))
+    expect(content.write(values, id: (0, 0), most: 4096, to: &payload))
     return String(decoding: payload, as: UTF8.self)
   }
 
@@ -25,15 +26,14 @@ struct BadgeTests {
     let campaign = try campaign(
       #"{"aps":{"alert":"hi","badge":"+2","sound":"+1"},"x":{"badge":"+3"}}"#,
       #","localized":{"de":{"apns":{"payload":{"aps":{"alert":"Hallo"}}}}}"#)
-    #expect(campaign.message.content?.badgeStep == 2)
-    #expect(
-      try text(campaign, badge: 40)
-        == #"{"aps":{"alert":"hi","badge":40,"sound":"+1"},"x":{"badge":"+3"}}"#)
-    #expect(try text(campaign, badge: 2_147_483_647, form: 1).contains(#""alert":"Hallo","badge":2147483647"#))
-    #expect(try text(campaign, badge: nil).contains(#""badge":2,"#))
+    expect(campaign.message.content?.badgeStep, is: 2)
+    expect(
+      try text(campaign, badge: 40), is: #"{"aps":{"alert":"hi","badge":40,"sound":"+1"},"x":{"badge":"+3"}}"#)
+    expect(try text(campaign, badge: 2_147_483_647, form: 1).contains(#""alert":"Hallo","badge":2147483647"#))
+    expect(try text(campaign, badge: nil).contains(#""badge":2,"#))
     let rules = GrantRules(campaign, caps: [])
-    #expect(rules.countsUsers && rules.badgeStep == 2 && rules.caps.isEmpty)
-    #expect(try !GrantRules(self.campaign(#"{"aps":{"alert":"hi","badge":2}}"#), caps: []).countsUsers)
+    expect(rules.countsUsers && rules.badgeStep == 2 && rules.caps.isEmpty)
+    expect(try !GrantRules(self.campaign(#"{"aps":{"alert":"hi","badge":2}}"#), caps: []).countsUsers)
   }
 
   @Test(arguments: [
@@ -49,6 +49,6 @@ struct BadgeTests {
   ])
   func invalidIncrementOrAudienceWithoutUsersIsRefused(payload: String, more: String, audience: String, field: String) {
     let error = #expect(throws: JobError.self) { try campaign(payload, more, audience: audience) }
-    #expect(error?.field == field, "\(error?.description ?? "")")
+    expect(error?.field, is: field, "\(error?.description ?? "")")
   }
 }

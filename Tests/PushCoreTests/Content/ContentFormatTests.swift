@@ -1,5 +1,6 @@
 @testable import PushCore
 import Foundation
+import TestKit
 import Testing
 
 /// Formats of numbers and dates in each language.
@@ -53,13 +54,13 @@ struct ContentFormatTests {
 
   @Test(arguments: rows)
   func valueIsWrittenAsInTheLanguage(value: String, format: String, locale: String, says: String) throws {
-    #expect(try Self.text(value, format, locale) == says)
+    expect(try Self.text(value, format, locale), is: says)
   }
 
   @Test func onlyKnownFormatsAreFormats() {
     for name in ["", "Number", "number.", "number.10", "number.-1", "number.02", "date.short", "time.long", "number 2"]
     {
-      #expect(ValueFormat(name) == nil, "\(name)")
+      expect(ValueFormat(name), is: nil, "\(name)")
     }
   }
 
@@ -75,7 +76,7 @@ struct ContentFormatTests {
       numbers.minimumFractionDigits = 2
       for (text, number) in [("1234.5", 1234.5), ("-0.25", -0.25), ("123456.75", 123456.75)] as [(String, Double)]
       where convention.grouping != .indian {
-        #expect(try Self.text(text, "number.2", tag) == numbers.string(from: NSNumber(value: number)), "\(tag)")
+        expect(try Self.text(text, "number.2", tag), is: numbers.string(from: NSNumber(value: number)), "\(tag)")
       }
       let dates = DateFormatter()
       dates.locale = locale
@@ -85,8 +86,8 @@ struct ContentFormatTests {
       {
         for (format, template) in [("date", "yMd"), ("date.long", "yMMMMd"), ("time", "jm")] {
           dates.setLocalizedDateFormatFromTemplate(template)
-          #expect(
-            try Self.text(instant, format, tag) == dates.string(from: Date(timeIntervalSince1970: seconds)), "\(tag)")
+          expect(
+            try Self.text(instant, format, tag), is: dates.string(from: Date(timeIntervalSince1970: seconds)), "\(tag)")
         }
       }
     }

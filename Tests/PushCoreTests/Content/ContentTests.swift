@@ -1,6 +1,7 @@
 import APNs
 @testable import PushCore
 import APNs
+import TestKit
 import TestSupport
 import Testing
 
@@ -29,14 +30,14 @@ struct ContentTests {
     }
     var payload = Array("before".utf8)
     let fits = content.write(TargetValues(sealed[...]), id: (1, 2), most: most, to: &payload)
-    #expect(payload.starts(with: "before".utf8))
-    if !fits { #expect(payload.count == 6, "nothing is left of what does not fit") }
+    expect(payload.starts(with: "before".utf8))
+    if !fits { expect(payload.count, is: 6, "nothing is left of what does not fit") }
     return fits ? String(decoding: payload.dropFirst(6), as: UTF8.self) : nil
   }
 
   @Test func jobWithoutAnythingOfItsOwnHasNoContent() throws {
-    #expect(try Self.content(#"{"aps":{"alert":"Hi } { {name}"}}"#) == nil)
-    #expect(try Self.content(#"{"aps":{"alert":""}}"#, #","localized":{}"#) == nil)
+    expect(try Self.content(#"{"aps":{"alert":"Hi } { {name}"}}"#), is: nil)
+    expect(try Self.content(#"{"aps":{"alert":""}}"#, #","localized":{}"#), is: nil)
   }
 
   @Test(arguments: [
@@ -52,7 +53,7 @@ struct ContentTests {
   func placeholderTakesTheUsersValueOrItsFallback(attributes: String, says: String) throws {
     let content = try Self.content(#"{"aps":{"alert":"Hi {{name|there}}!"},"n":1}"#)
     let text = try Self.text(content, attributes: Array(attributes.utf8))
-    #expect(text == #"{"aps":{"alert":"\#(says)"},"n":1}"#)
+    expect(text, is: #"{"aps":{"alert":"\#(says)"},"n":1}"#)
   }
 
   @Test func invalidUTF8IsNotAValue() throws {
@@ -60,18 +61,18 @@ struct ContentTests {
     for bytes: [UInt8] in [
       [0xFF], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xE2, 0x82],
     ] {
-      #expect(
-        try Self.text(content, attributes: Array(#"{"name":""#.utf8) + bytes + Array(#""}"#.utf8)) == #"{"a":"x"}"#)
+      expect(
+        try Self.text(content, attributes: Array(#"{"name":""#.utf8) + bytes + Array(#""}"#.utf8)), is: #"{"a":"x"}"#)
     }
     let good = Array(#"{"name":"é€😀"}"#.utf8)
-    #expect(try Self.text(content, attributes: good) == #"{"a":"é€😀"}"#)
+    expect(try Self.text(content, attributes: good), is: #"{"a":"é€😀"}"#)
   }
 
   @Test func recipientsValuesComeBeforeAttributes() throws {
     let content = try Self.content(#"{"a":"{{x}} {{y}} {{z|none}}"}"#)
     let text = try Self.text(
       content, attributes: Array(#"{"x":"old","y":"Y"}"#.utf8), values: Array(#"{"x":"new","z":null,"y":null}"#.utf8))
-    #expect(text == #"{"a":"new Y none"}"#)
+    expect(text, is: #"{"a":"new Y none"}"#)
   }
 
   @Test(arguments: [
@@ -89,7 +90,7 @@ struct ContentTests {
       "pt_BR":{"apns":{"payload":{"a":"pt-br"}}},"de":{"apns":{"payload":{"a":"de"}}},
       "de-Latn-AT":{"apns":{"payload":{"a":"de-latn-at"}}}}
       """#)
-    #expect(try Self.text(content, locale: locale) == #"{"a":"\#(form)"}"#)
+    expect(try Self.text(content, locale: locale), is: #"{"a":"\#(form)"}"#)
   }
 
   /// RFC 7396, appendix A, for cases with two objects. A value that is not an object replaces.
@@ -104,22 +105,22 @@ struct ContentTests {
   ])
   func languageIsAMergePatch(payload: String, patch: String, result: String) throws {
     let content = try Self.content(payload, #","localized":{"de":{"apns":{"payload":\#(patch)}}}"#)
-    #expect(try Self.text(content, locale: "de") == result)
-    #expect(try Self.text(content, locale: "fr") == payload)
+    expect(try Self.text(content, locale: "de"), is: result)
+    expect(try Self.text(content, locale: "fr"), is: payload)
   }
 
   @Test func uniqueKeyIsThePushsOwnID() throws {
     let id = "00000000-0000-0001-0000-000000000002"
-    #expect(try Self.text(Self.content(#"{"a":1}"#, #","uniqueKey":"n""#)) == #"{"a":1,"n":"\#(id)"}"#)
-    #expect(try Self.text(Self.content("{}", #","uniqueKey":"n""#)) == #"{"n":"\#(id)"}"#)
+    expect(try Self.text(Self.content(#"{"a":1}"#, #","uniqueKey":"n""#)), is: #"{"a":1,"n":"\#(id)"}"#)
+    expect(try Self.text(Self.content("{}", #","uniqueKey":"n""#)), is: #"{"n":"\#(id)"}"#)
   }
 
   @Test func valuesOfAnUnknownUserAreMissing() throws {
     let content = try #require(try Self.content(#"{"a":"{{x|1}}{{y|2}}"}"#))
     for bytes: [UInt8] in [[], [0], [9, 9], [0, 0, 0xFF], [0, 0, 0, 5, 65], [0, 0, 0xFF, 0xFF]] {
       var payload: [UInt8] = []
-      #expect(content.write(TargetValues(bytes[...]), id: (0, 0), most: 100, to: &payload))
-      #expect(payload == Array(#"{"a":"12"}"#.utf8), "\(bytes)")
+      expect(content.write(TargetValues(bytes[...]), id: (0, 0), most: 100, to: &payload))
+      expect(payload, is: Array(#"{"a":"12"}"#.utf8), "\(bytes)")
     }
   }
 
@@ -145,8 +146,8 @@ struct ContentTests {
   ])
   func errorNamesTheInvalidContent(payload: String, members: String, field: String, says: String) {
     let error = #expect(throws: JobError.self) { try Self.content(payload, members) }
-    #expect(error?.field == field)
-    #expect(error?.description.contains(says) == true, "\(error?.description ?? "")")
+    expect(error?.field, is: field)
+    expect(error?.description.contains(says), is: true, "\(error?.description ?? "")")
   }
 
   // MARK: Trimming
@@ -156,18 +157,19 @@ struct ContentTests {
     let content = try Self.content(#"{"a":{"b":"{{text}}"},"c":1}"#, #","trim":"apns.payload.a.b""#)
     let attributes = Array(#"{"text":"éa\#(family)\"\#(family)xyz"}"#.utf8)
     let whole = try #require(try Self.text(content, attributes: attributes))
-    #expect(whole == #"{"a":{"b":"éa\#(family)\"\#(family)xyz"},"c":1}"#)
+    expect(whole, is: #"{"a":{"b":"éa\#(family)\"\#(family)xyz"},"c":1}"#)
     var shown: Set<String> = []
     for most in 0...whole.utf8.count {
       guard let text = try Self.text(content, attributes: attributes, most: most) else { continue }
-      #expect(text.utf8.count <= most)
+      expect(text.utf8.count <= most)
       shown.insert(String(text.dropFirst(#"{"a":{"b":""#.count).dropLast(#""},"c":1}"#.count)))
     }
-    #expect(
-      shown == [
+    expect(
+      shown,
+      is: [
         "…", "é…", "éa…", "éa\(family)…", #"éa\#(family)\"…"#, #"éa\#(family)\"\#(family)xyz"#,
       ], "the last three letters take no more room than the ellipsis")
-    #expect(try Self.text(content, attributes: attributes, most: #"{"a":{"b":""},"c":1}"#.utf8.count) == nil)
+    expect(try Self.text(content, attributes: attributes, most: #"{"a":{"b":""},"c":1}"#.utf8.count), is: nil)
   }
 
   @Test func sizesAreThoseOfThePayload() throws {
@@ -178,9 +180,9 @@ struct ContentTests {
     let content = try Self.content(
       #"{"a":"{{x|fallback}}","t":"long text"}"#, #","uniqueKey":"id","trim":"apns.payload.t""#)
     let text = try #require(try Self.text(content))
-    #expect(form.template.size == text.utf8.count)
-    #expect(try Self.text(content, most: form.size)?.contains("…") == true)
-    #expect(try Self.text(content, most: form.size - 1) == nil)
+    expect(form.template.size, is: text.utf8.count)
+    expect(try Self.text(content, most: form.size)?.contains("…"), is: true)
+    expect(try Self.text(content, most: form.size - 1), is: nil)
   }
 
   /// A target that crashes workers becomes a job of its own, to a token without known data.
@@ -190,15 +192,15 @@ struct ContentTests {
     let observed = Array(#"{"a":"{{x}} {{{ }}"}"#.utf8)
     let alone = try CampaignJob.forSingleDevice(
       Array(job.utf8), token: "00", of: "", suffix: "1", payload: observed, for: APNsService())
-    #expect(!String(decoding: alone, as: UTF8.self).contains("localized"))
+    expect(!String(decoding: alone, as: UTF8.self).contains("localized"))
     guard case .object(let members) = try JSONValue(parsing: alone, maximumDepth: 8).kind else { return }
     let content = try JobPayload(JobFields(members), in: alone, to: .tokens([]), for: APNsService()).content
-    #expect(try Self.text(content) == String(decoding: observed, as: UTF8.self))
+    expect(try Self.text(content), is: String(decoding: observed, as: UTF8.self))
     let template =
       #"{"id":"a","app":"n","audience":{"segment":"*"},"template":{"name":"t","version":1,"apns":{"payload":{"a":1}}}}"#
     let flat = try CampaignJob.forSingleDevice(
       Array(template.utf8), token: "00", of: "", suffix: "1", for: APNsService())
-    #expect(String(decoding: flat, as: UTF8.self).hasSuffix(#","apns":{"payload":{"a":1}}}"#))
+    expect(String(decoding: flat, as: UTF8.self).hasSuffix(#","apns":{"payload":{"a":1}}}"#))
   }
 
   // MARK: Random values
@@ -237,7 +239,7 @@ struct ContentTests {
         refused += 1
         continue
       }
-      #expect(text.utf8.count <= most)
+      expect(text.utf8.count <= most)
       let root = try JSONValue(parsing: Array(text.utf8), maximumDepth: 8)
       guard case .object(let members) = root.kind, members.map(\.name) == ["t", "n"] else {
         Issue.record("another payload: \(text)")
@@ -248,10 +250,10 @@ struct ContentTests {
       let whole = Self.plain(shown) + "<" + (values["x"] ?? "-") + ">"
       if title == whole { continue }
       trimmed += 1
-      #expect(trims && title.hasSuffix("…"))
-      #expect(Array(whole).starts(with: Array(title.dropLast())), "between two graphemes: \(title) of \(whole)")
+      expect(trims && title.hasSuffix("…"))
+      expect(Array(whole).starts(with: Array(title.dropLast())), "between two graphemes: \(title) of \(whole)")
     }
-    #expect(sent > 1000 && refused > 100 && trimmed > 100, "\(sent) sent, \(refused) refused, \(trimmed) trimmed")
+    expect(sent > 1000 && refused > 100 && trimmed > 100, "\(sent) sent, \(refused) refused, \(trimmed) trimmed")
   }
 
   private static func plain(_ escaped: [UInt8]) -> String {

@@ -1,3 +1,4 @@
+import TestKit
 import Testing
 
 @testable import PushCore
@@ -21,8 +22,8 @@ struct TemplateTextTests {
   ])
   func ambiguousTextIsAnError(text: String, part: String) {
     let problem = #expect(throws: TemplateText.Problem.self) { _ = try TemplateText(text) }
-    #expect(problem?.message.contains(part) == true, "\(text): \(problem?.message ?? "")")
-    #expect(problem?.hint.isEmpty == false)
+    expect(problem?.message.contains(part), is: true, "\(text): \(problem?.message ?? "")")
+    expect(problem?.hint.isEmpty, is: false)
   }
 
   @Test(arguments: [
@@ -37,29 +38,29 @@ struct TemplateTextTests {
     ("{{$city}}", [.value(name: "$city", format: nil, fallback: "")]),
   ])
   func legalTextStaysLegal(text: String, parts: [TemplateText.Part]) throws {
-    #expect(try TemplateText(text).parts == parts)
+    expect(try TemplateText(text).parts, is: parts)
   }
 
   /// Attributes are stored in NFC, and Swift compares two equivalent names as equal. So the test compares the bytes.
   @Test func nameIsReadInItsStoredForm() throws {
     guard case .value(let name, _, _)? = try TemplateText("{{pri\u{301}x}}").parts.first else { return }
-    #expect(Array(name.utf8) == Array("pr\u{ED}x".utf8))
+    expect(Array(name.utf8), is: Array("pr\u{ED}x".utf8))
   }
 
   /// Swift joins such a character to the brace or the bar in front of it.
   @Test(arguments: ["\u{301}", "\u{200D}", "\u{FE0F}", "\u{20E3}", "\u{1F3FB}"])
   func combiningCharacterHidesNoPlaceholder(mark: String) throws {
     let value = TemplateText.Part.value(name: "x", format: nil, fallback: "")
-    #expect(try TemplateText("{{x}}\(mark)!").parts == [value, .text("\(mark)!")])
-    #expect(try TemplateText("{{x}}\(mark){{x}}").parts == [value, .text(mark), value])
-    #expect(try TemplateText("{{x|\(mark)}}").parts == [.value(name: "x", format: nil, fallback: mark)])
+    expect(try TemplateText("{{x}}\(mark)!").parts, is: [value, .text("\(mark)!")])
+    expect(try TemplateText("{{x}}\(mark){{x}}").parts, is: [value, .text(mark), value])
+    expect(try TemplateText("{{x|\(mark)}}").parts, is: [.value(name: "x", format: nil, fallback: mark)])
   }
 
   @Test func quotedPayloadStandsForItself() throws {
     for text in ["{{x}}", "{% if x %}", "{{{%{{", "{ {%- a -%}"] {
       let quoted = String(decoding: TemplateText.quoted(Array(text.utf8)), as: UTF8.self)
       let parts = try TemplateText(quoted).parts
-      #expect(parts.reduce("") { if case .text(let part) = $1 { $0 + part } else { $0 + "?" } } == text)
+      expect(parts.reduce("") { if case .text(let part) = $1 { $0 + part } else { $0 + "?" } }, is: text)
     }
   }
 }

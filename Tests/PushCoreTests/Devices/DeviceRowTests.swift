@@ -1,6 +1,7 @@
 import APNs
 import FCM
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -45,8 +46,9 @@ struct DeviceRowReaderTests {
       ].joined()
     let rows = try read(text.utf8, as: .csv, chunk: size).map { try $0.get() }
     let (first, second) = try (#require(service.token("00ffaa")), #require(service.token("ab")))
-    #expect(
-      rows == [
+    expect(
+      rows,
+      is: [
         DeviceRow(
           user: "zoë", token: first, service: "apns", app: "news", environment: .sandbox, locale: "zh-Hans-CN",
           timezone: "Europe/Berlin", appVersion: "5.2", osVersion: "19", registeredAt: 1_796_115_600_000,
@@ -64,8 +66,9 @@ struct DeviceRowReaderTests {
       """
     let rows = try read(text.utf8, as: .ndjson, chunk: size).map { try $0.get() }
     let (first, second) = try (#require(service.token("00ff")), #require(service.token("ab")))
-    #expect(
-      rows == [
+    expect(
+      rows,
+      is: [
         DeviceRow(
           user: "zoë", token: first, service: "apns", registeredAt: 1_796_115_600_007, lastSeen: 1_796_115_600_000,
           attributes: ["city": "Paris", "vip": "true"]),
@@ -88,7 +91,7 @@ struct DeviceRowReaderTests {
       "10: a user id must not have control characters", "k 02", "13: a quote is not closed", "m 03",
       "15: registeredAt: '-1' is neither milliseconds since 1970 nor RFC 3339, such as 2026-12-01T09:00:00Z",
     ]
-    #expect(summary(try read(text.utf8, as: .csv, chunk: size)) == expected)
+    expect(summary(try read(text.utf8, as: .csv, chunk: size)), is: expected)
   }
 
   @Test(arguments: [1, 9, 1 << 16])
@@ -105,7 +108,7 @@ struct DeviceRowReaderTests {
       "6: not valid JSON: column 26: 'user' appears twice in one object", "7: token: not hex of 1 to 200 bytes",
       "8: environment: 'staging' is neither production nor sandbox", "9: user: is missing", "7 07",
     ]
-    #expect(summary(try read(text.utf8, as: .ndjson, chunk: size)) == expected)
+    expect(summary(try read(text.utf8, as: .ndjson, chunk: size)), is: expected)
   }
 
   /// No campaign of the app could reach such a device.
@@ -130,10 +133,10 @@ struct DeviceRowReaderTests {
     let refused = [
       "2: service: app news does not use fcm; it uses apns", "3: service: app android does not use apns; it uses fcm",
     ]
-    #expect(try read(vocabulary) == refused + ["c", "d", "e"])
+    expect(try read(vocabulary), is: refused + ["c", "d", "e"])
     vocabulary.apps = ["news"]
     vocabulary.services = PushServices(standard: service, others: [fcm])
-    #expect(try read(vocabulary).last == "6: service: no app in the configuration uses fcm")
+    expect(try read(vocabulary).last, is: "6: service: no app in the configuration uses fcm")
   }
 
   @Test(arguments: [
@@ -148,7 +151,7 @@ struct DeviceRowReaderTests {
       Issue.record("\(rows)")
       return
     }
-    #expect(error.line == 2 && error.message.contains(says))
+    expect(error.line == 2 && error.message.contains(says))
   }
 
   @Test(arguments: DeviceRowReader.Format.allCases, [100, 1 << 20])
@@ -158,22 +161,22 @@ struct DeviceRowReaderTests {
     let head = format == .csv ? "user,token\n" : ""
     let text = head + [row("a"), row(long), row("b"), ""].joined(separator: "\n")
     let lines = summary(try read(text.utf8, as: format, chunk: size))
-    #expect(lines.count == 3)
-    #expect(lines.first == "a 00" && lines.last == "b 00")
-    #expect(lines[1].contains("longer than 16384 bytes"))
+    expect(lines.count, is: 3)
+    expect(lines.first == "a 00" && lines.last == "b 00")
+    expect(lines[1].contains("longer than 16384 bytes"))
   }
 
   @Test func unclosedQuoteAffectsOnlyItsLine() throws {
     let rows = (0..<5000).map { "u\($0),00" }
     let lines = summary(
       try read(("user,token\n\"open,00\n" + rows.joined(separator: "\n")).utf8, as: .csv, chunk: 4096))
-    #expect(lines.count == 5001)
-    #expect(lines.first == "2: longer than 16384 bytes, or a quote is not closed")
+    expect(lines.count, is: 5001)
+    expect(lines.first, is: "2: longer than 16384 bytes, or a quote is not closed")
   }
 
   @Test func bytesThatAreNotUTF8AreABadRow() throws {
     let bytes = Array("user,token\n".utf8) + [0xFF, 0x2C, 0x30, 0x30, 0x0A] + Array("b,00".utf8)
-    #expect(summary(try read(bytes, as: .csv)) == ["2: field 1 is not UTF-8", "b 00"])
+    expect(summary(try read(bytes, as: .csv)), is: ["2: field 1 is not UTF-8", "b 00"])
   }
 
   @Test(arguments: [
@@ -191,15 +194,16 @@ struct DeviceRowReaderTests {
   ])
   func aFileNeedsAHeader(text: String, message: String) {
     let error = #expect(throws: DeviceRowReader.FileError.self) { try read(text.utf8, as: .csv) }
-    #expect(error?.description.contains(message) == true, "\(error?.description ?? "")")
+    expect(error?.description.contains(message), is: true, "\(error?.description ?? "")")
   }
 
   @Test func deviceWithAnUnknownZoneIsKeptWithoutOne() throws {
     let text =
       "user,token,timezone\na,01,Europe/Berlin\nb,02,Mars/Phobos\nc,03,UTC\nd,04,Europe/Berln\ne,05,US/Eastern\nf,06,\n"
     let rows = try read(text.utf8, as: .csv)
-    #expect(
-      summary(rows) == [
+    expect(
+      summary(rows),
+      is: [
         "a 01", "b 02",
         "3: timezone: 'Mars/Phobos' is not a time zone; examples are Europe/Berlin and UTC; use the IANA name, or an offset such as "
           + "+02:00 (the device is stored without a time zone)", "c 03", "d 04",
@@ -207,35 +211,36 @@ struct DeviceRowReaderTests {
           + "device is stored without a time zone)", "e 05", "f 06",
       ])
     let zones = rows.compactMap { try? $0.get() }.map(\.timezone)
-    #expect(zones == ["Europe/Berlin", nil, "UTC", nil, "US/Eastern", nil])
+    expect(zones, is: ["Europe/Berlin", nil, "UTC", nil, "US/Eastern", nil])
   }
 
   @Test func nameLikeAColumnIsAnErrorUnlessItIsAllowed() throws {
     let line = #"{"user":"a","token":"00","registered_at":"2026-01-01T00:00:00Z"}"#
     let observed = summary(try read(line.utf8, as: .ndjson))
-    #expect(observed.count == 1 && observed[0].hasPrefix("1: 'registered_at' is similar to the column registeredAt"))
+    expect(observed.count == 1 && observed[0].hasPrefix("1: 'registered_at' is similar to the column registeredAt"))
     var meant = vocabulary
     meant.allowedAttributes = ["registered_at"]
     let rows = try read(line.utf8, as: .ndjson, meant)
-    #expect(try rows.first?.get().attributes == ["registered_at": "2026-01-01T00:00:00Z"])
+    expect(try rows.first?.get().attributes, is: ["registered_at": "2026-01-01T00:00:00Z"])
     // A name without a similar column is an attribute.
     let attributes = ["city", "plan", "vip", "score", "name", "age", "country", "version", "language"]
     let header = "user,token," + attributes.joined(separator: ",") + "\n"
-    #expect(try read((header + "a,00" + String(repeating: ",x", count: attributes.count)).utf8, as: .csv).count == 1)
+    expect(try read((header + "a,00" + String(repeating: ",x", count: attributes.count)).utf8, as: .csv).count, is: 1)
   }
 
   @Test func unknownAppAndMalformedLocaleAreBadRows() throws {
     var known = vocabulary
     known.apps = ["news", "shop"]
     let text = "user,token,app,locale\na,00,news,de\nb,01,newz,de\nc,02,shop,xx_YY!\nd,03,,zh_Hans-CN\ne,04,,e\n"
-    #expect(
-      summary(try read(text.utf8, as: .csv, known)) == [
+    expect(
+      summary(try read(text.utf8, as: .csv, known)),
+      is: [
         "a 00", "3: app: no app 'newz' in the configuration; did you mean 'news'?",
         "4: locale: 'xx_YY!' is not a language tag; write it as en, pt-BR or zh-Hans", "d 03",
         "6: locale: 'e' is not a language tag; write it as en, pt-BR or zh-Hans",
       ])
     // Without a configuration the apps are unknown.
-    #expect(summary(try read("user,token,app\na,00,newz\n".utf8, as: .csv)) == ["a 00"])
+    expect(summary(try read("user,token,app\na,00,newz\n".utf8, as: .csv)), is: ["a 00"])
   }
 
   @Test func attributesAreBounded() throws {
@@ -264,7 +269,7 @@ struct DeviceRowReaderTests {
       // The size of the chunks must make no difference.
       let whole = try? summary(read(bytes, as: format))
       let chunked = try? summary(read(bytes, as: format, chunk: Int.random(in: 1..<9, using: &random)))
-      #expect(whole == chunked, "\(bytes)")
+      expect(whole, is: chunked, "\(bytes)")
     }
   }
 }
@@ -286,11 +291,11 @@ struct DeviceRowWriterTests {
     var bytes: [UInt8] = []
     for row in rows {
       writer.append(row)
-      #expect(writer.count > 0)
+      expect(writer.count > 0)
       bytes += writer.take()
     }
-    #expect(try read(bytes, as: format).map { try $0.get() } == rows)
-    #expect(writer.count == 0)
+    expect(try read(bytes, as: format).map { try $0.get() }, is: rows)
+    expect(writer.count, is: 0)
   }
 
   @Test func spreadsheetsGetNothingThatMisleads() {
@@ -298,18 +303,18 @@ struct DeviceRowWriterTests {
     csv.cell("a\u{202E}b\u{1B}c")
     csv.cell("two\nlines")
     csv.endRecord()
-    #expect(String(decoding: csv.bytes, as: UTF8.self) == "a\u{FFFD}b\u{FFFD}c,\"two\nlines\"\r\n")
+    expect(String(decoding: csv.bytes, as: UTF8.self), is: "a\u{FFFD}b\u{FFFD}c,\"two\nlines\"\r\n")
     // An export that can be imported again keeps every byte.
     var plain = CSVWriter()
     plain.cell("a\u{202E}b")
-    #expect(String(decoding: plain.bytes, as: UTF8.self) == "a\u{202E}b")
+    expect(String(decoding: plain.bytes, as: UTF8.self), is: "a\u{202E}b")
   }
 
   @Test func spreadsheetsGetNoFormulas() {
     var csv = CSVWriter(spreadsheetSafe: true)
     for cell in ["=1+1", "+1", "-1", "@x", "a=b", "", "=\",\"", "-1"] { csv.cell(cell) }
     csv.endRecord()
-    #expect(String(decoding: csv.bytes, as: UTF8.self) == "'=1+1,'+1,'-1,'@x,a=b,,\"'=\"\",\"\"\",'-1\r\n")
+    expect(String(decoding: csv.bytes, as: UTF8.self), is: "'=1+1,'+1,'-1,'@x,a=b,,\"'=\"\",\"\"\",'-1\r\n")
   }
 
   @Test func jsonIsEscapedByTheRules() throws {
@@ -326,7 +331,7 @@ struct DeviceRowWriterTests {
     json.endArray()
     json.member("n", nil as Int?)
     json.endObject()
-    #expect(json.text == #"{"a\"":"x\\\n\u001fé😀","list":[1,null,true,{}],"n":null}"#)
+    expect(json.text, is: #"{"a\"":"x\\\n\u001fé😀","list":[1,null,true,{}],"n":null}"#)
     _ = try JSONValue(parsing: json.bytes, maximumDepth: 4)
   }
 }

@@ -1,10 +1,11 @@
 import PushCore
+import TestKit
 import Testing
 
 struct DeviceTokenTests {
   @Test func tokensAreBounded() {
-    #expect(DeviceToken(bytes: []) == nil)
-    #expect(DeviceToken(bytes: Array(repeating: 1, count: 2048)) != nil)
-    #expect(DeviceToken(bytes: Array(repeating: 1, count: 2049)) == nil)
+    expect(DeviceToken(bytes: []), is: nil)
+    expect(DeviceToken(bytes: Array(repeating: 1, count: 2048)) != nil)
+    expect(DeviceToken(bytes: Array(repeating: 1, count: 2049)), is: nil)
   }
 }

@@ -1,6 +1,7 @@
 import APNs
 import FCM
 import PushCore
+import TestKit
 import Testing
 
 private let services = PushServices(
@@ -68,25 +69,25 @@ struct ForeignImportTests {
 
   @Test(arguments: [1, 7, 1 << 16]) func onesignal(chunk: Int) throws {
     let imported = try Imported(Self.onesignal, .onesignal, .csv, chunk: chunk)
-    #expect(imported.devices == ["ada a1 alert -", "onesignal:6a3f b2 alert -"])
+    expect(imported.devices, is: ["ada a1 alert -", "onesignal:6a3f b2 alert -"])
     let row = try #require(imported.rows.first)
-    #expect(
-      row.attributes == ["plan": "gold", "level": "4", "onesignal.user": "x", "country": "US"])
-    #expect(row.locale == "zh-Hans" && row.timezone == "America/Los_Angeles")
-    #expect(row.appVersion == "5.2" && row.osVersion == "17.4")
-    #expect(row.lastSeen == 1_793_527_872_000 && row.registeredAt == 1_709_280_000_000)
+    expect(
+      row.attributes, is: ["plan": "gold", "level": "4", "onesignal.user": "x", "country": "US"])
+    expect(row.locale == "zh-Hans" && row.timezone == "America/Los_Angeles")
+    expect(row.appVersion == "5.2" && row.osVersion == "17.4")
+    expect(row.lastSeen == 1_793_527_872_000 && row.registeredAt == 1_709_280_000_000)
     // Only the offset in seconds is known. Whole hours have a name.
-    #expect(imported.rows.last?.timezone == "+02:00")
-    #expect(imported.foreign.leftOut == ["Android": 1, "unsubscribed": 1, "e-mail": 1, "no token": 1])
-    #expect(imported.foreign.unknown == ["favourite"])
-    #expect(imported.errors.count == 1)
-    #expect(imported.errors.first?.hasPrefix("8: device_type: '23' is not a known value of onesignal") == true)
+    expect(imported.rows.last?.timezone, is: "+02:00")
+    expect(imported.foreign.leftOut, is: ["Android": 1, "unsubscribed": 1, "e-mail": 1, "no token": 1])
+    expect(imported.foreign.unknown, is: ["favourite"])
+    expect(imported.errors.count, is: 1)
+    expect(imported.errors.first?.hasPrefix("8: device_type: '23' is not a known value of onesignal"), is: true)
   }
 
   @Test func unknownColumnBecomesAnAttributeWhenItIsNamed() throws {
     let imported = try Imported(Self.onesignal, .onesignal, .csv, attributes: ["favourite"])
-    #expect(imported.rows.first?.attributes["favourite"] == "jazz")
-    #expect(imported.foreign.unknown.isEmpty)
+    expect(imported.rows.first?.attributes["favourite"], is: "jazz")
+    expect(imported.foreign.unknown.isEmpty)
   }
 
   /// Names of attributes follow the usual rules. A name that no template can use is left out.
@@ -97,8 +98,8 @@ struct ForeignImportTests {
       6a1f,\(ada),0,ada,"{"" plan "":""gold"",""\u{200B}level"":""4"","" "":""5""}"
 
       """, .onesignal, .csv)
-    #expect(imported.rows.first?.attributes == ["plan": "gold"] && imported.errors.isEmpty)
-    #expect(imported.foreign.columns.first { $0.name == "tags" }?.unusable == 2)
+    expect(imported.rows.first?.attributes == ["plan": "gold"] && imported.errors.isEmpty)
+    expect(imported.foreign.columns.first { $0.name == "tags" }?.unusable, is: 2)
   }
 
   /// A spreadsheet or a data frame has made numbers of the ids.
@@ -112,19 +113,20 @@ struct ForeignImportTests {
       6a4f,\(ben),0,4711,0.0
 
       """, .onesignal, .csv)
-    #expect(imported.devices == ["4711.0 a1 alert -", "4711 b2 alert -"])
-    #expect(
-      imported.errors.map { $0.prefix(45) } == [
+    expect(imported.devices, is: ["4711.0 a1 alert -", "4711 b2 alert -"])
+    expect(
+      imported.errors.map { $0.prefix(45) },
+      is: [
         "2: external_user_id: '4711.0' is a number wit", "3: external_user_id: '4.7E+12' is a number th",
       ])
-    #expect(imported.errors.first?.contains("write 4711, or put the id in quotes") == true)
+    expect(imported.errors.first?.contains("write 4711, or put the id in quotes"), is: true)
   }
 
   @Test func headerWithoutTokensIsRefused() throws {
     let error = #expect(throws: DeviceRowReader.FileError.self) {
       try Imported("external_user_id,language\nada,en\n", .onesignal, .csv)
     }
-    #expect(error?.description == "it has no column with tokens of onesignal: identifier")
+    expect(error?.description, is: "it has no column with tokens of onesignal: identifier")
   }
 
   @Test func brazeHasAllDevicesOfAUserOnALine() throws {
@@ -143,16 +145,16 @@ struct ForeignImportTests {
       {"external_id":"emil","push_tokens":"none"}
 
       """, .braze)
-    #expect(imported.devices == ["ada a1 alert -", "ada b2 alert -", "braze:5f2 b2 alert -"])
-    #expect(
-      imported.rows.first?.attributes
-        == ["plan": "gold", "teams": "a,b", "braze.locale": "de", "first_name": "Ada", "country": "DE"])
-    #expect(imported.rows.first?.timezone == "Europe/Berlin" && imported.rows.last?.timezone == nil)
-    #expect(imported.foreign.leftOut == ["Android": 1, "unsubscribed": 1, "no token": 1])
-    #expect(imported.foreign.unknown.isEmpty)
+    expect(imported.devices, is: ["ada a1 alert -", "ada b2 alert -", "braze:5f2 b2 alert -"])
+    expect(
+      imported.rows.first?.attributes,
+      is: ["plan": "gold", "teams": "a,b", "braze.locale": "de", "first_name": "Ada", "country": "DE"])
+    expect(imported.rows.first?.timezone == "Europe/Berlin" && imported.rows.last?.timezone == nil)
+    expect(imported.foreign.leftOut, is: ["Android": 1, "unsubscribed": 1, "no token": 1])
+    expect(imported.foreign.unknown.isEmpty)
     let zone = try #require(imported.foreign.columns.first { $0.name == "time_zone" })
-    #expect(zone.unusable == 1 && zone.example == "Mars/Phobos")
-    #expect(imported.errors == ["5: push_tokens: must be a list, not a string"])
+    expect(zone.unusable == 1 && zone.example == "Mars/Phobos")
+    expect(imported.errors, is: ["5: push_tokens: must be a list, not a string"])
   }
 
   private static let pinpoint = """
@@ -173,14 +175,14 @@ struct ForeignImportTests {
 
   @Test func pinpointSaysKindAndEnvironmentByTheChannel() throws {
     let imported = try Imported(Self.pinpoint, .pinpoint)
-    #expect(
-      imported.devices == ["ada a1 alert production", "ada b2 voip sandbox", "pinpoint:e3 b2 alert sandbox"])
+    expect(
+      imported.devices, is: ["ada a1 alert production", "ada b2 voip sandbox", "pinpoint:e3 b2 alert sandbox"])
     let row = try #require(imported.rows.first)
-    #expect(row.attributes == ["interests": "jazz,chess", "age": "41.0", "plan": "gold", "country": "US"])
-    #expect(row.locale == "en-US" && row.osVersion == "17.4" && row.lastSeen == 1_793_527_872_345)
-    #expect(
-      imported.foreign.leftOut == ["Android": 1, "opted out": 1, "inactive": 1, "e-mail": 1])
-    #expect(imported.foreign.unknown == ["Demographic.Carrier"] && imported.errors.isEmpty)
+    expect(row.attributes, is: ["interests": "jazz,chess", "age": "41.0", "plan": "gold", "country": "US"])
+    expect(row.locale == "en-US" && row.osVersion == "17.4" && row.lastSeen == 1_793_527_872_345)
+    expect(
+      imported.foreign.leftOut, is: ["Android": 1, "opted out": 1, "inactive": 1, "e-mail": 1])
+    expect(imported.foreign.unknown == ["Demographic.Carrier"] && imported.errors.isEmpty)
   }
 
   @Test func pinpointAsCSVHasPathsForColumns() throws {
@@ -190,8 +192,8 @@ struct ForeignImportTests {
       e1,APNS,\(ada),ada,en,jazz,gold
 
       """, .pinpoint, .csv)
-    #expect(imported.devices == ["ada a1 alert production"])
-    #expect(imported.rows.first?.attributes == ["interests": "jazz", "plan": "gold"])
+    expect(imported.devices, is: ["ada a1 alert production"])
+    expect(imported.rows.first?.attributes, is: ["interests": "jazz", "plan": "gold"])
   }
 
   @Test func firebaseFileHasTheAppsOwnRecords() throws {
@@ -205,12 +207,12 @@ struct ForeignImportTests {
       {"registration_token":"\(fcm)","apns_token":"\(ben)","status":"OK","uid":"emil"}
 
       """, .firebase)
-    #expect(imported.devices == ["ada a1 alert -", "cleo b2 alert -", "emil b2 alert -"])
-    #expect(imported.rows.first?.lastSeen == 1_793_527_872_000)
-    #expect(imported.rows[1].registeredAt == 1_709_251_200_000)
-    #expect(
-      imported.foreign.leftOut == ["an FCM token; only the app knows its APNs token": 1, "Android": 1])
-    #expect(imported.errors == ["5: user: is missing"])
+    expect(imported.devices, is: ["ada a1 alert -", "cleo b2 alert -", "emil b2 alert -"])
+    expect(imported.rows.first?.lastSeen, is: 1_793_527_872_000)
+    expect(imported.rows[1].registeredAt, is: 1_709_251_200_000)
+    expect(
+      imported.foreign.leftOut, is: ["an FCM token; only the app knows its APNs token": 1, "Android": 1])
+    expect(imported.errors, is: ["5: user: is missing"])
   }
 
   /// An app gets the devices of its services.
@@ -219,12 +221,12 @@ struct ForeignImportTests {
     ("both", ["ada apns a1", "ben fcm dG", "onesignal:6a3f apns b2"], nil), ("android", ["ben fcm dG"], "Apple"),
   ]) func appGetsTheDevicesOfItsServices(app: String, devices: [String], leftOut: String?) throws {
     let imported = try Imported(Self.onesignal, .onesignal, .csv, app: app)
-    #expect(
+    expect(
       imported.rows.map { row in
         "\(row.user) \(row.service) \(services[row.service]?.text(of: row.token).prefix(2) ?? "")"
-      } == devices)
-    #expect((imported.foreign.leftOut["Android"] ?? imported.foreign.leftOut["Apple"] ?? 0) > 0 || leftOut == nil)
-    if let leftOut { #expect(imported.foreign.leftOut[leftOut] != nil) }
+      }, is: devices)
+    expect((imported.foreign.leftOut["Android"] ?? imported.foreign.leftOut["Apple"] ?? 0) > 0 || leftOut == nil)
+    if let leftOut { expect(imported.foreign.leftOut[leftOut] != nil) }
   }
 
   @Test func androidDevicesOfFirebaseAndGorushAreImported() throws {
@@ -236,13 +238,13 @@ struct ForeignImportTests {
       {"uid":"finn","token":"\(fcm)"}
 
       """, .firebase, app: "both")
-    #expect(firebase.rows.map { "\($0.user) \($0.service)" } == ["ada apns", "dora fcm", "emil fcm"])
-    #expect(firebase.foreign.leftOut == ["an FCM token; only the app knows its APNs token": 1])
+    expect(firebase.rows.map { "\($0.user) \($0.service)" }, is: ["ada apns", "dora fcm", "emil fcm"])
+    expect(firebase.foreign.leftOut, is: ["an FCM token; only the app knows its APNs token": 1])
     let gorush = try Imported(
       #"{"notifications":[{"tokens":["\#(ada)"],"platform":1},{"tokens":["\#(fcm)","x"],"platform":2}]}"# + "\n",
       .gorush, app: "both")
-    #expect(gorush.rows.map(\.service) == ["apns", "fcm"] && gorush.rows[1].user == fcm)
-    #expect(gorush.errors.count == 1 && gorush.foreign.leftOut.isEmpty)
+    expect(gorush.rows.map(\.service) == ["apns", "fcm"] && gorush.rows[1].user == fcm)
+    expect(gorush.errors.count == 1 && gorush.foreign.leftOut.isEmpty)
   }
 
   @Test func gorushHasTokensOnly() throws {
@@ -253,20 +255,21 @@ struct ForeignImportTests {
       {"tokens":["\(ben)","oops"],"platform":1,"message":"Hi","development":true,"colour":"red"}
 
       """, .gorush)
-    #expect(
-      imported.devices == [
+    expect(
+      imported.devices,
+      is: [
         "\(ada) a1 alert production", "\(ben) b2 alert production", "\(ben) b2 alert sandbox",
       ])
-    #expect(imported.foreign.leftOut == ["Android": 2])
-    #expect(imported.foreign.unknown == ["colour"])
-    #expect(imported.errors == ["2: token: not hex of 1 to 200 bytes"])
+    expect(imported.foreign.leftOut, is: ["Android": 2])
+    expect(imported.foreign.unknown, is: ["colour"])
+    expect(imported.errors, is: ["2: token: not hex of 1 to 200 bytes"])
   }
 
   @Test func recordsMayBeLargerThanOurs() throws {
     let events = (0..<2000).map { #"{"name":"event \#($0)","count":1}"# }.joined(separator: ",")
     let line =
       #"{"external_id":"ada","custom_events":[\#(events)],"push_tokens":[{"platform":"iOS","token":"\#(ada)"}]}"#
-    #expect(line.utf8.count > DeviceRowReader.maximumRecord)
-    #expect(try Imported(line, .braze).devices == ["ada a1 alert -"])
+    expect(line.utf8.count > DeviceRowReader.maximumRecord)
+    expect(try Imported(line, .braze).devices, is: ["ada a1 alert -"])
   }
 }

@@ -1,6 +1,7 @@
 import APNs
 import FCM
 import PushCore
+import TestKit
 import Testing
 
 /// Entries of the registrations list, as producers in any language write them.
@@ -21,41 +22,41 @@ struct RegistrationEventTests {
     let error = #expect(throws: DeviceRowDraft.Problem.self) {
       try RegistrationEvent(parsing: Array((event + #""app":"news"}"#).utf8), vocabulary)
     }
-    #expect(error?.description == "service: app news does not use fcm; it uses apns")
+    expect(error?.description, is: "service: app news does not use fcm; it uses apns")
   }
 
   @Test func everyOperationIsRead() throws {
     let token = try #require(APNsService().token(Self.token))
     var row = DeviceRow(user: "ada", token: token, service: "apns", registeredAt: Self.now)
-    #expect(try event(#"{"op":"login","user":"ada","token":"00FF11"}"#) == .init(.login(row), at: Self.now))
+    expect(try event(#"{"op":"login","user":"ada","token":"00FF11"}"#), is: .init(.login(row), at: Self.now))
     let at = 1_700_000_000_000
     row.registeredAt = at
     row.app = "news"
     row.locale = "de-DE"
     row.attributes = ["plan": "gold", "level": "7"]
-    #expect(
+    expect(
       try event(
         #"{"op":"register","user":"ada","token":"00ff11","app":"news","locale":"de-DE","plan":"gold","level":7,"gone":null,"at":\#(at)}"#
-      ) == .init(.register(row), at: at))
-    #expect(
-      try event(#"{"op":"unregister","token":"00ff11","at":"2023-11-14T22:13:20Z"}"#)
-        == .init(.unregister(token, service: "apns"), at: at))
-    #expect(
-      try event(#"{"op":"logout","user":"ada","token":"00ff11","at":\#(at)}"#)
-        == .init(.logout(user: "ada", token, service: "apns"), at: at))
-    #expect(
-      try event(#"{"op":"untag","user":"ada","tags":["vip","x"],"at":\#(at)}"#)
-        == .init(.tag(user: "ada", segments: ["vip", "x"], isMember: false), at: at))
-    #expect(
-      try event(#"{"op":"attribute","user":"ada","plan":"gold","age":null,"at":\#(at)}"#)
-        == .init(.attributes(user: "ada", ["plan": "gold", "age": nil]), at: at))
-    #expect(
-      try event(#"{"op":"badge","user":"ada","app":"news","value":0,"at":\#(at)}"#)
-        == .init(.badge(user: "ada", app: "news", value: 0), at: at))
-    #expect(
-      try event(#"{"op":"preference","user":"ada","app":"news","category":"offers","allowed":false,"at":\#(at)}"#)
-        == .init(
-          .preference(user: "ada", SuppressionList(app: "news", category: "offers"), isAllowed: false), at: at))
+      ), is: .init(.register(row), at: at))
+    expect(
+      try event(#"{"op":"unregister","token":"00ff11","at":"2023-11-14T22:13:20Z"}"#),
+      is: .init(.unregister(token, service: "apns"), at: at))
+    expect(
+      try event(#"{"op":"logout","user":"ada","token":"00ff11","at":\#(at)}"#),
+      is: .init(.logout(user: "ada", token, service: "apns"), at: at))
+    expect(
+      try event(#"{"op":"untag","user":"ada","tags":["vip","x"],"at":\#(at)}"#),
+      is: .init(.tag(user: "ada", segments: ["vip", "x"], isMember: false), at: at))
+    expect(
+      try event(#"{"op":"attribute","user":"ada","plan":"gold","age":null,"at":\#(at)}"#),
+      is: .init(.attributes(user: "ada", ["plan": "gold", "age": nil]), at: at))
+    expect(
+      try event(#"{"op":"badge","user":"ada","app":"news","value":0,"at":\#(at)}"#),
+      is: .init(.badge(user: "ada", app: "news", value: 0), at: at))
+    expect(
+      try event(#"{"op":"preference","user":"ada","app":"news","category":"offers","allowed":false,"at":\#(at)}"#),
+      is: .init(
+        .preference(user: "ada", SuppressionList(app: "news", category: "offers"), isAllowed: false), at: at))
   }
 
   @Test(arguments: [
@@ -81,7 +82,7 @@ struct RegistrationEventTests {
   ])
   func problemIsNamed(text: String, says: String) {
     let error = #expect(throws: DeviceRowDraft.Problem.self) { try event(text) }
-    #expect(error?.description.contains(says) == true, "\(error?.description ?? "nothing")")
+    expect(error?.description.contains(says), is: true, "\(error?.description ?? "nothing")")
   }
 
   @Test func eventsWithoutATimeKeepTheirOrder() throws {
@@ -94,8 +95,8 @@ struct RegistrationEventTests {
       event("ada", isMember: true, at: 5000),
     ]
     let offsets = RegistrationEvent.offsets(of: events, without: 5000)
-    #expect(offsets == [2, 0, 0, 1, 0])
+    expect(offsets, is: [2, 0, 0, 1, 0])
     for index in events.indices where events[index].at == 5000 { events[index].move(to: 6000 - offsets[index]) }
-    #expect(events.map(\.at) == [5998, 6000, 4000, 5999, 6000])
+    expect(events.map(\.at), is: [5998, 6000, 4000, 5999, 6000])
   }
 }

@@ -2,6 +2,7 @@ import APNs
 import FCM
 import Foundation
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -16,25 +17,25 @@ struct JobTableTests {
       as? [String: Any]
     let known = names(in: try #require(schema), below: "")
     let named = Self.rows.map { $0[0] }
-    #expect(Set(named).count == named.count, "a field is listed twice: \(named)")
-    #expect(known.subtracting(named) == [], "not in the tables")
-    #expect(Set(named).subtracting(known) == [], "only in the tables")
-    #expect(Set(CampaignJob.fields).subtracting(named) == [])
+    expect(Set(named).count, is: named.count, "a field is listed twice: \(named)")
+    expect(known.subtracting(named), is: [], "not in the tables")
+    expect(Set(named).subtracting(known), is: [], "only in the tables")
+    expect(Set(CampaignJob.fields).subtracting(named), is: [])
   }
 
   @Test func everyFieldHasAnExampleThatIsAccepted() throws {
     for row in Self.rows {
       let example = row[5].trimmingCharacters(in: ["`"])
       let outermost = row[0].split(separator: ".").last.map(String.init) ?? row[0]
-      #expect(example.contains(#""\#(outermost)":"#), "\(row[0]): the example does not have the field")
+      expect(example.contains(#""\#(outermost)":"#), "\(row[0]): the example does not have the field")
       do {
         let findings = try GuideReader.findings(inJob: GuideReader.job(with: example))
-        #expect(findings.isEmpty, "\(row[0]): \(findings.map(\.message))")
+        expect(findings.isEmpty, "\(row[0]): \(findings.map(\.message))")
       } catch {
         Issue.record("\(row[0]): \(error)")
       }
     }
-    #expect(Self.rows.count > 70)
+    expect(Self.rows.count > 70)
   }
 
   /// The paths of all fields below a schema. Payloads and objects of services in variants are documented once.

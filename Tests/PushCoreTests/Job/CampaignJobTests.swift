@@ -1,5 +1,6 @@
 import APNs
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -21,7 +22,7 @@ struct CampaignJobTests {
       lane: .normal, results: .failures, ambiguity: .resend, timeToLive: 604_800)
     expected.legs = [CampaignLeg(service: "apns")]
     expected.message.place = "apns.payload"
-    #expect(try parse(job()) == expected)
+    expect(try parse(job()), is: expected)
   }
 
   @Test func readsEveryField() throws {
@@ -32,19 +33,19 @@ struct CampaignJobTests {
         "expiration": "4h", "collapseId": "sale é", "lane": "urgent",
         "sendAt": "2026-12-01T10:00:00.250+01:00", "results": "all", "ambiguity": "skip", "ttl": "2d" }
       """#)
-    #expect(campaign.id == "spring-sale_2026.1")
-    #expect(campaign.app == "shop")
-    #expect(campaign.recipients.audience == .users(["zoë", "7"]))
-    #expect(String(decoding: campaign.message.payload, as: UTF8.self) == #"{"aps":{"alert":"H\u00e9  llo"},"n":1.50}"#)
-    #expect(campaign.message.pushType == "voip")
-    #expect(campaign.message.priority == 5)
-    #expect(campaign.message.expiration == .after(seconds: 14400))
-    #expect(campaign.message.collapseID == "sale é")
-    #expect(campaign.delivery.lane == .urgent)
-    #expect(campaign.delivery.sendAt == 1_796_115_600_250)
-    #expect(campaign.results == .all)
-    #expect(campaign.delivery.ambiguity == .skip)
-    #expect(campaign.timeToLive == 172_800)
+    expect(campaign.id, is: "spring-sale_2026.1")
+    expect(campaign.app, is: "shop")
+    expect(campaign.recipients.audience, is: .users(["zoë", "7"]))
+    expect(String(decoding: campaign.message.payload, as: UTF8.self), is: #"{"aps":{"alert":"H\u00e9  llo"},"n":1.50}"#)
+    expect(campaign.message.pushType, is: "voip")
+    expect(campaign.message.priority, is: 5)
+    expect(campaign.message.expiration, is: .after(seconds: 14400))
+    expect(campaign.message.collapseID, is: "sale é")
+    expect(campaign.delivery.lane, is: .urgent)
+    expect(campaign.delivery.sendAt, is: 1_796_115_600_250)
+    expect(campaign.results, is: .all)
+    expect(campaign.delivery.ambiguity, is: .skip)
+    expect(campaign.timeToLive, is: 172_800)
   }
 
   @Test(arguments: [
@@ -52,77 +53,77 @@ struct CampaignJobTests {
     ("\"2026-12-01T09:00:00.9Z\"", .at(seconds: 1_796_115_600)), ("null", .unset),
   ])
   func readsExpirations(json: String, expiration: Expiration) throws {
-    #expect(try parse(job(["expiration": json])).message.expiration == expiration)
+    expect(try parse(job(["expiration": json])).message.expiration, is: expiration)
   }
 
   @Test func earlierCampaignsAndExclusionsAreRead() throws {
     let plain = try parse(job(["audience": #"{"campaign":"old"}"#]))
-    #expect(plain.recipients.audience == .campaign(EarlierAudience(campaign: "old", outcomes: [.unknown, .accepted])))
-    #expect(plain.earlier == ["old"] && plain.suppression == [SuppressionList(app: "news")])
+    expect(plain.recipients.audience, is: .campaign(EarlierAudience(campaign: "old", outcomes: [.unknown, .accepted])))
+    expect(plain.earlier == ["old"] && plain.suppression == [SuppressionList(app: "news")])
     let unopened = try parse(job(["audience": #"{"campaign":"old","opened":false}"#]))
-    #expect(unopened.recipients.audience == .campaign(EarlierAudience(campaign: "old", opened: false)))
+    expect(unopened.recipients.audience, is: .campaign(EarlierAudience(campaign: "old", opened: false)))
     let audience =
       #"{"campaign":"old","outcome":["expired","accepted"],"where":"locale = 'en'","exclude":{"segment":"vip","campaign":["b","old"]}}"#
     let full = try parse(job(["audience": audience, "category": "\"offers\""]))
-    #expect(full.recipients.audience == .campaign(EarlierAudience(campaign: "old", outcomes: [.accepted, .expired])))
-    #expect(full.recipients.exclusion.segment?.description == "vip")
-    #expect(full.recipients.exclusion.campaigns == ["b", "old"].map { EarlierAudience(campaign: $0) })
-    #expect(full.earlier == ["b", "old"] && full.recipients.predicate != nil)
-    #expect(full.suppression.map(\.segment) == ["~news", "~news~offers"])
-    #expect(full.suppression == full.suppression.compactMap { SuppressionList(segment: $0.segment) })
-    #expect(try parse(job(["transactional": "true"])).suppression.isEmpty)
-    for name in ["vip", "~", "", "a~b", "~a~b~c", "~~b"] { #expect(SuppressionList(segment: name) == nil, "\(name)") }
+    expect(full.recipients.audience, is: .campaign(EarlierAudience(campaign: "old", outcomes: [.accepted, .expired])))
+    expect(full.recipients.exclusion.segment?.description, is: "vip")
+    expect(full.recipients.exclusion.campaigns, is: ["b", "old"].map { EarlierAudience(campaign: $0) })
+    expect(full.earlier == ["b", "old"] && full.recipients.predicate != nil)
+    expect(full.suppression.map(\.segment), is: ["~news", "~news~offers"])
+    expect(full.suppression, is: full.suppression.compactMap { SuppressionList(segment: $0.segment) })
+    expect(try parse(job(["transactional": "true"])).suppression.isEmpty)
+    for name in ["vip", "~", "", "a~b", "~a~b~c", "~~b"] { expect(SuppressionList(segment: name), is: nil, "\(name)") }
   }
 
   @Test func controlGroupIsReadAndIgnoresTransactionalJobs() throws {
     let campaign = try parse(job(["control": "0.05"]))
-    #expect(campaign.recipients.control?.share == 0.05)
-    #expect(try parse(job()).recipients.control == nil)
+    expect(campaign.recipients.control?.share, is: 0.05)
+    expect(try parse(job()).recipients.control, is: nil)
     // The random selection differs from that of a sample.
-    #expect(
+    expect(
       campaign.recipients.control != (try parse(job(["audience": #"{"segment":"*","sample":0.05}"#])).recipients.sample)
     )
-    #expect(ControlGroup(of: try parse(job())).isEmpty && !ControlGroup(of: campaign).isEmpty)
-    #expect(!ControlGroup(of: try parse(job()), app: 0.02).isEmpty)
-    #expect(ControlGroup(of: try parse(job(["transactional": "true"])), app: 0.02).isEmpty)
-    #expect(ControlGroup(of: try parse(job(["audience": #"{"tokens":["00ff"]}"#])), app: 0.02).isEmpty)
+    expect(ControlGroup(of: try parse(job())).isEmpty && !ControlGroup(of: campaign).isEmpty)
+    expect(!ControlGroup(of: try parse(job()), app: 0.02).isEmpty)
+    expect(ControlGroup(of: try parse(job(["transactional": "true"])), app: 0.02).isEmpty)
+    expect(ControlGroup(of: try parse(job(["audience": #"{"tokens":["00ff"]}"#])), app: 0.02).isEmpty)
   }
 
   @Test func limitIsRead() throws {
-    #expect(try parse(job(["audience": #"{"segment":"*","limit":5}"#])).recipients.limit == 5)
-    #expect(try parse(job(["audience": #"{"users":["ada"],"limit":1000000000}"#])).recipients.limit == 1_000_000_000)
-    #expect(try parse(job(["audience": #"{"segment":"*","limit":null}"#])).recipients.limit == nil)
+    expect(try parse(job(["audience": #"{"segment":"*","limit":5}"#])).recipients.limit, is: 5)
+    expect(try parse(job(["audience": #"{"users":["ada"],"limit":1000000000}"#])).recipients.limit, is: 1_000_000_000)
+    expect(try parse(job(["audience": #"{"segment":"*","limit":null}"#])).recipients.limit, is: nil)
   }
 
   @Test func tokensAreReadInAnySpellingAndKeptOnce() throws {
     let campaign = try parse(job(["audience": #"{"tokens":["00FF","<00 ff>","ab"]}"#]))
-    #expect(campaign.recipients.audience == .tokens(["00ff", "ab"].compactMap { APNsService().token($0) }))
+    expect(campaign.recipients.audience, is: .tokens(["00ff", "ab"].compactMap { APNsService().token($0) }))
   }
 
   @Test func backgroundIsSentAtPriorityFive() throws {
     let background = ["pushType": "\"background\"", "payload": #"{"aps":{"content-available":1}}"#]
-    #expect(try parse(job(background)).message.priority == 5)
-    #expect(try parse(job(background.merging(["priority": "1"]) { $1 })).message.priority == 1)
+    expect(try parse(job(background)).message.priority, is: 5)
+    expect(try parse(job(background.merging(["priority": "1"]) { $1 })).message.priority, is: 1)
   }
 
   @Test func nullMeansAMissingField() throws {
-    #expect(try parse(job(["collapseId": "null", "sendAt": "null", "lane": "null"])) == parse(job()))
+    expect(try parse(job(["collapseId": "null", "sendAt": "null", "lane": "null"])), is: try parse(job()))
   }
 
   @Test func payloadsMayBeAsLargeAsAPNsAllows() throws {
     let payload = { (size: Int) in "{\"aps\":{\"alert\":\"" + String(repeating: "x", count: size - 20) + "\"}}" }
-    #expect(try parse(job(["payload": payload(4096)])).message.payload.count == 4096)
-    #expect(try parse(job(["payload": " " + payload(4096) + "\n"])).message.payload.count == 4096)
-    #expect(try parse(job(["payload": payload(5120), "pushType": "\"voip\""])).message.payload.count == 5120)
+    expect(try parse(job(["payload": payload(4096)])).message.payload.count, is: 4096)
+    expect(try parse(job(["payload": " " + payload(4096) + "\n"])).message.payload.count, is: 4096)
+    expect(try parse(job(["payload": payload(5120), "pushType": "\"voip\""])).message.payload.count, is: 5120)
     let error = #expect(throws: JobError.self) { try parse(job(["payload": payload(4196)])) }
-    #expect(
-      error?.message == "4196 bytes, which is 100 over the 4096 that APNs allows for push type alert")
+    expect(
+      error?.message, is: "4196 bytes, which is 100 over the 4096 that APNs allows for push type alert")
     #expect(throws: JobError.self) { try parse(job(["payload": payload(5121), "pushType": "\"voip\""])) }
   }
 
   @Test func appsAreNotCheckedWithoutAConfiguration() throws {
     let campaign = try CampaignJob.parse(Array(job(["app": "\"other\""]).utf8)[...], .any([APNsService()]))
-    #expect(campaign.app == "other")
+    expect(campaign.app, is: "other")
   }
 
   /// Changes of a valid job, with the field and a part of the message and hint of the resulting error.
@@ -349,16 +350,16 @@ struct CampaignJobTests {
 
   @Test(arguments: [("5000", 5000.0), ("0.5", 0.5), ("1e6", 1_000_000)])
   func rateIsPushesASecond(text: String, perSecond: Double) throws {
-    #expect(try parse(job(["rate": text])).delivery.rate == .perSecond(perSecond))
-    #expect(try parse(job(["rate": "null"])).delivery.rate == nil)
+    expect(try parse(job(["rate": text])).delivery.rate, is: .perSecond(perSecond))
+    expect(try parse(job(["rate": "null"])).delivery.rate, is: nil)
   }
 
   @Test func eachDevicesOwnTimeIsRead() throws {
     let campaign = try parse(job(["sendAt": "\"2026-12-01T09:00:00\"", "localTime": "true", "late": "\"0s\""]))
-    #expect(campaign.delivery.timing.localTime == LocalTime(wall: 1_796_115_600))
+    expect(campaign.delivery.timing.localTime, is: LocalTime(wall: 1_796_115_600))
     // The campaign starts when the first clock of the world, at UTC+14, shows the local time.
-    #expect(campaign.delivery.sendAt == (1_796_115_600 - 14 * 3600) * 1000)
-    #expect(
+    expect(campaign.delivery.sendAt, is: (1_796_115_600 - 14 * 3600) * 1000)
+    expect(
       campaign.delivery.timing.late == 0 && campaign.delivery.timing.defaultZone == "UTC"
         && campaign.delivery.timing.isPerDevice)
     let own = try parse(
@@ -366,13 +367,13 @@ struct CampaignJobTests {
         "sendAt": "\"2026-12-01T09:00:00\"", "localTime": #"{"attribute":"hour"}"#, "expiration": "\"4h\"",
         "defaultTimezone": "\"Europe/Berlin\"", "quietHours": #"{"from":"22:00","to":"08:00","then":"drop"}"#,
       ]))
-    #expect(own.delivery.timing.localTime == LocalTime(wall: 1_796_115_600, attribute: "hour"))
-    #expect(own.delivery.timing.quietHours == QuietHours(from: 79200, to: 28800, handling: .drop))
-    #expect(own.delivery.timing.defaultZone == "Europe/Berlin" && own.delivery.timing.late == 3600)
-    #expect(own.commonExpiration(startingAt: 7) == nil)
+    expect(own.delivery.timing.localTime, is: LocalTime(wall: 1_796_115_600, attribute: "hour"))
+    expect(own.delivery.timing.quietHours, is: QuietHours(from: 79200, to: 28800, handling: .drop))
+    expect(own.delivery.timing.defaultZone == "Europe/Berlin" && own.delivery.timing.late == 3600)
+    expect(own.commonExpiration(startingAt: 7), is: nil)
     let plain = try parse(job(["localTime": "false", "maxDuration": "\"6h\"", "expiration": "\"4h\""]))
-    #expect(!plain.delivery.timing.isPerDevice && plain.delivery.timing.maxDuration == 21600)
-    #expect(plain.commonExpiration(startingAt: 7) == 14407)
+    expect(!plain.delivery.timing.isPerDevice && plain.delivery.timing.maxDuration == 21600)
+    expect(plain.commonExpiration(startingAt: 7), is: 14407)
   }
 
   /// A job checks the store only for attributes whose values it does not contain.
@@ -386,7 +387,7 @@ struct CampaignJobTests {
     ),
   ])
   func attributesAreCheckedUnlessTheJobContainsThem(changes: [String: String], asked: [String]) throws {
-    #expect(try parse(job(changes)).attributesAskedFor.map { "\($0.path) \($0.name)" } == asked)
+    expect(try parse(job(changes)).attributesAskedFor.map { "\($0.path) \($0.name)" }, is: asked)
   }
 
   private static let hello = #"{"aps":{"alert":"{{plan}} {{name}} {{plan}}"}}"#
@@ -399,43 +400,43 @@ struct CampaignJobTests {
           #"{"cron":"0 9 * * mon-fri","zone":"Europe/Berlin","end":"2027-01-01T00:00:00Z","count":3,"skipIfRunning":true}"#,
       ]))
     let repetition = try #require(campaign.delivery.timing.repetition)
-    #expect(campaign.delivery.sendAt == nil)
-    #expect(repetition.text == "0 9 * * mon-fri" && repetition.zone == "Europe/Berlin" && repetition.count == 3)
-    #expect(repetition.start == 1_796_115_600 && repetition.end == 1_798_761_600 && repetition.skipsIfRunning)
+    expect(campaign.delivery.sendAt, is: nil)
+    expect(repetition.text == "0 9 * * mon-fri" && repetition.zone == "Europe/Berlin" && repetition.count == 3)
+    expect(repetition.start == 1_796_115_600 && repetition.end == 1_798_761_600 && repetition.skipsIfRunning)
     let bytes = Array(job(["repeat": #"{"cron":"0 9 * * *"}"#, "sendAt": "\"2026-12-01T09:00:00Z\""]).utf8)
     let run = try CampaignJob.parse(
       CampaignJob.run(of: bytes, localTime: nil), .any([APNsService()]), as: "c1~20261201T0900")
-    #expect(run.id == "c1~20261201T0900" && run.delivery.timing == CampaignTiming() && run.delivery.sendAt == nil)
+    expect(run.id == "c1~20261201T0900" && run.delivery.timing == CampaignTiming() && run.delivery.sendAt == nil)
     let local = Array(job(["repeat": #"{"cron":"0 9 * * *"}"#, "localTime": "true"]).utf8)
     let its = try CampaignJob.parse(CampaignJob.run(of: local, localTime: 1_796_115_600), .any([APNsService()]))
-    #expect(its.delivery.timing.localTime?.wall == 1_796_115_600 && its.delivery.timing.repetition == nil)
+    expect(its.delivery.timing.localTime?.wall == 1_796_115_600 && its.delivery.timing.repetition == nil)
     let alone = try CampaignJob.forSingleDevice(local, token: "aa01", of: "", suffix: "3.7", for: APNsService())
-    #expect(try CampaignJob.parse(alone, .any([APNsService()])).delivery.timing == CampaignTiming())
+    expect(try CampaignJob.parse(alone, .any([APNsService()])).delivery.timing, is: CampaignTiming())
     let owned = try CampaignJob.forSingleDevice(local, token: "aa01", of: "ada", suffix: "3.7", for: APNsService())
     let recipients = try CampaignJob.parse(owned, .any([APNsService()])).recipients
-    #expect(recipients.audience == .users(["ada"]) && recipients.token?.bytes == [0xaa, 1])
+    expect(recipients.audience == .users(["ada"]) && recipients.token?.bytes == [0xaa, 1])
   }
 
   @Test func rateFollowsFromADuration() throws {
-    #expect(try parse(job(["spread": "\"2h\""])).delivery.rate == .over(seconds: 7200))
-    #expect(try parse(job(["finishBy": "\"1970-01-01T00:00:01Z\""])).delivery.rate == .until(milliseconds: 1000))
+    expect(try parse(job(["spread": "\"2h\""])).delivery.rate, is: .over(seconds: 7200))
+    expect(try parse(job(["finishBy": "\"1970-01-01T00:00:01Z\""])).delivery.rate, is: .until(milliseconds: 1000))
   }
 
   @Test func ratesAreWrittenWithSignificantDigitsOnly() {
     let texts = [5000, 0.5, 1.0 / 3, 1_000_000, 0.0001].map { CampaignRate.format($0) }
-    #expect(texts == ["5000", "0.5", "0.333", "1000000", "0.0001"])
+    expect(texts, is: ["5000", "0.5", "0.333", "1000000", "0.0001"])
   }
 
   @Test(arguments: mistakes)
   func saysWhatIsWrongAndWhere(change: [String: String], field: String, says: String) {
     let error = #expect(throws: JobError.self) { try parse(job(change)) }
-    #expect(error?.field == field)
-    #expect(error?.description.contains(says) == true, "\(error?.description ?? "")")
+    expect(error?.field, is: field)
+    expect(error?.description.contains(says), is: true, "\(error?.description ?? "")")
   }
 
   @Test func brokenJSONIsPointedAt() {
     let error = #expect(throws: JobError.self) { try parse("{\n  \"id\": \"c1\",\n  \"app\" \"news\"\n}") }
-    #expect(error?.message == "not valid JSON: line 3, column 9: expected ':', found '\"'")
+    expect(error?.message, is: "not valid JSON: line 3, column 9: expected ':', found '\"'")
     #expect(throws: JobError.self) { try parse("") }
     #expect(throws: JobError.self) { try parse("[]") }
     #expect(throws: JobError.self) { try parse("\"c1\"") }
@@ -444,10 +445,10 @@ struct CampaignJobTests {
   @Test func sizeAndNestingAreBounded() {
     let long = job(["collapseId": "\"" + String(repeating: "x", count: CampaignJob.maximumSize) + "\""])
     let error = #expect(throws: JobError.self) { try parse(long) }
-    #expect(error?.message.contains("over the limit of 1048576") == true)
+    expect(error?.message.contains("over the limit of 1048576"), is: true)
     let deep = String(repeating: "[", count: 40) + String(repeating: "]", count: 40)
     let nested = #expect(throws: JobError.self) { try parse(job(["payload": "{\"a\":\(deep)}"])) }
-    #expect(nested?.message.contains("nested more than 32 deep") == true)
+    expect(nested?.message.contains("nested more than 32 deep"), is: true)
   }
 
   @Test func corruptJobNeverCrashesTheParser() {
@@ -473,12 +474,12 @@ struct CampaignJobTests {
       do {
         let campaign = try CampaignJob.parse(
           bytes, .known(["news": [APNsService(AppTraits(topic: "com.example.news"))]]))
-        #expect(campaign.message.payload.count <= 4096)
+        expect(campaign.message.payload.count <= 4096)
       } catch {
-        #expect(!error.message.isEmpty)
+        expect(!error.message.isEmpty)
         refused += 1
       }
     }
-    #expect(refused > 1000)
+    expect(refused > 1000)
   }
 }

@@ -1,3 +1,4 @@
+import TestKit
 import TestSupport
 import Testing
 
@@ -38,8 +39,8 @@ struct CanonicalJobTests {
     (#"[null,true]"#, "[null,true]"),
   ])
   func jobIsWrittenInOneWay(job: String, expected: String) throws {
-    #expect(try canonical(job) == expected)
-    #expect(try canonical(expected) == expected)
+    expect(try canonical(job), is: expected)
+    expect(try canonical(expected), is: expected)
   }
 
   @Test(arguments: [
@@ -50,8 +51,8 @@ struct CanonicalJobTests {
   ])
   func numbersAreComparedByValueNotAsDoubles(spellings: [String]) throws {
     let forms = try Set(spellings.map(canonical))
-    #expect(forms.count == 1, "\(forms)")
-    #expect(try forms.allSatisfy { try canonical($0) == $0 })
+    expect(forms.count, is: 1, "\(forms)")
+    expect(try forms.allSatisfy { try canonical($0) == $0 })
   }
 
   @Test func differentValuesStayDifferent() throws {
@@ -59,15 +60,15 @@ struct CanonicalJobTests {
       #"{"a":1}"#, #"{"a":"1"}"#, #"{"a":10}"#, #"{"a":0.1}"#, #"{"a":-1}"#, #"{"a":true}"#, #"{"a":[1]}"#, #"{"b":1}"#,
       #"{"a":9007199254740992}"#, #"{"a":9007199254740993}"#, #"{"a":"e\u0301"}"#, #"{"a":"é"}"#, #"{"a":" 1"}"#,
     ]
-    #expect(try Set(texts.map { Array(try canonical($0).utf8) }).count == texts.count)
+    expect(try Set(texts.map { Array(try canonical($0).utf8) }).count, is: texts.count)
   }
 }
 
 struct JobOutlineTests {
   @Test func outlineHasTheBasicFields() {
-    #expect(JobOutline(Array(job().utf8)).map { [$0.id, $0.app, $0.lane?.rawValue] } == ["c1", "news", "normal"])
+    expect(JobOutline(Array(job().utf8)).map { [$0.id, $0.app, $0.lane?.rawValue] }, is: ["c1", "news", "normal"])
     let odd = JobOutline(Array(#"{"id":"x","app":7,"lane":"fast","apns":{"payload":[]}}"#.utf8))
-    #expect(odd?.id == "x" && odd?.app == nil && odd?.lane == nil)
-    for text in ["", "{", "[]", "{}", #"{"id":7}"#, #"{"id":"a b"}"#] { #expect(JobOutline(Array(text.utf8)) == nil) }
+    expect(odd?.id == "x" && odd?.app == nil && odd?.lane == nil)
+    for text in ["", "{", "[]", "{}", #"{"id":7}"#, #"{"id":"a b"}"#] { expect(JobOutline(Array(text.utf8)), is: nil) }
   }
 }

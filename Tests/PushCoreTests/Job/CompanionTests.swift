@@ -1,5 +1,6 @@
 import APNs
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -28,31 +29,31 @@ struct CompanionTests {
       "priority": "10",
     ]
     let (lead, other) = (try parse(changes), try companion(changes))
-    #expect(lead.companions == ["widgets"] && lead.part == nil)
-    #expect(other.id == "c1~main.widgets" && other.whole == "c1" && other.companions == [])
-    #expect(
+    expect(lead.companions == ["widgets"] && lead.part == nil)
+    expect(other.id == "c1~main.widgets" && other.whole == "c1" && other.companions == [])
+    expect(
       other.message.pushType == "widgets" && other.message.payload == Array(#"{"aps":{"content-changed":true}}"#.utf8))
-    #expect(other.message.content == nil && other.message.collapseID == nil && other.delivery.rate == nil)
-    #expect(
+    expect(other.message.content == nil && other.message.collapseID == nil && other.delivery.rate == nil)
+    expect(
       other.recipients.audience == lead.recipients.audience && other.recipients.predicate == lead.recipients.predicate
         && other.recipients.exclusion == lead.recipients.exclusion)
     // The random selection is the same, not just the share.
-    #expect(
+    expect(
       other.recipients.sample == lead.recipients.sample && other.recipients.control == lead.recipients.control
         && lead.recipients.sample != nil && lead.recipients.control != nil)
-    #expect(
+    expect(
       other.delivery.timing == lead.delivery.timing && other.delivery.sendAt == lead.delivery.sendAt
         && other.delivery.lane == lead.delivery.lane)
-    #expect(other.message.expiration == lead.message.expiration && other.timeToLive == lead.timeToLive)
-    #expect(other.recipients.category == lead.recipients.category && other.submittedBy == "ada")
-    #expect(APNsService().tokenKind(for: other) == .widgets)
+    expect(other.message.expiration == lead.message.expiration && other.timeToLive == lead.timeToLive)
+    expect(other.recipients.category == lead.recipients.category && other.submittedBy == "ada")
+    expect(APNsService().tokenKind(for: other), is: .widgets)
   }
 
   @Test func companionIsNotCountedForCaps() throws {
-    #expect(try parse().keepsToCaps)
-    #expect(try !companion().keepsToCaps)
+    expect(try parse().keepsToCaps)
+    expect(try !companion().keepsToCaps)
     let rules = GrantRules(try companion(), caps: [FrequencyCap(most: 1, seconds: 3600)])
-    #expect(!rules.countsUsers)
+    expect(!rules.countsUsers)
   }
 
   static let refused: [(changes: [String: String], says: String)] = [
@@ -71,14 +72,14 @@ struct CompanionTests {
   @Test(arguments: refused)
   func jobThatCannotHaveACompanionIsNamed(changes: [String: String], says: String) {
     let error = #expect(throws: JobError.self) { try parse(changes) }
-    #expect(error?.reason.hasPrefix(says) == true, "\(error?.reason ?? "")")
-    #expect(error?.hint != nil || error?.message.contains("must") == true)
+    expect(error?.reason.hasPrefix(says), is: true, "\(error?.reason ?? "")")
+    expect(error?.hint != nil || error?.message.contains("must") == true)
   }
 
   @Test func typesAreReadInTheirOrder() throws {
-    #expect(try parse(["also": "null"]).companions == [] && parse(["also": "[]"]).companions == [])
-    #expect(try parse(["also": #"["controls","widgets"]"#]).companions == ["controls", "widgets"])
-    #expect(try companion(["also": #"["controls"]"#], "controls").message.pushType == "controls")
+    expect(try parse(["also": "null"]).companions == [] && parse(["also": "[]"]).companions == [])
+    expect(try parse(["also": #"["controls","widgets"]"#]).companions, is: ["controls", "widgets"])
+    expect(try companion(["also": #"["controls"]"#], "controls").message.pushType, is: "controls")
   }
 
   /// Widgets need provider tokens. The error is reported for the job at its intake, not later for its companion.
@@ -87,7 +88,7 @@ struct CompanionTests {
     let error = #expect(throws: JobError.self) {
       try CampaignJob.parse(bytes(), .known(["news": [APNsService(certified)]]))
     }
-    #expect(
+    expect(
       error?.field == "also" && error?.message.contains("widgets needs a provider token") == true,
       "\(String(describing: error))")
   }
@@ -95,6 +96,6 @@ struct CompanionTests {
   /// A push that is tried alone goes to one token.
   @Test func pushSentAloneHasNoCompanion() throws {
     let alone = try CampaignJob.forSingleDevice(bytes(), token: "aa01", of: "", suffix: "x", for: APNsService())
-    #expect(try CampaignJob.parse(alone, Self.apps).companions == [])
+    expect(try CampaignJob.parse(alone, Self.apps).companions, is: [])
   }
 }

@@ -1,5 +1,6 @@
 import APNs
 @testable import PushCore
+import TestKit
 import Testing
 
 /// Erasure of a user from the lists of a job. Everything else stays as it was written.
@@ -30,19 +31,19 @@ struct JobErasureTests {
       APNsService().token($0).map { $0.bytes == [0, 0xff] } ?? false
     }
     guard let after else {
-      #expect(erased == nil)
+      expect(erased == nil)
       return
     }
     let text = #"{"id":"a","app":"news","audience":\#(after),"apns":{"payload":{"aps":{"alert":"ada"}}}}"#
-    #expect(erased.map { String(decoding: $0.job, as: UTF8.self) } == text)
-    #expect(erased?.concernsNoOtherUser == concernsNoOtherUser)
+    expect(erased.map { String(decoding: $0.job, as: UTF8.self) }, is: text)
+    expect(erased?.concernsNoOtherUser, is: concernsNoOtherUser)
     // The result is still a valid job for the other users.
     let campaign = try CampaignJob.parse(Array(text.utf8), .any([APNsService()]))
     switch campaign.recipients.audience {
     case .users(let users):
-      #expect(users == (concernsNoOtherUser ? [] : ["bob"]))
-      #expect(campaign.recipients.token == nil)
-    case .tokens(let tokens): #expect(tokens.map(\.bytes) == (concernsNoOtherUser ? [] : [[0, 0xaa]]))
+      expect(users, is: concernsNoOtherUser ? [] : ["bob"])
+      expect(campaign.recipients.token, is: nil)
+    case .tokens(let tokens): expect(tokens.map(\.bytes), is: concernsNoOtherUser ? [] : [[0, 0xaa]])
     default: Issue.record("\(campaign.recipients.audience)")
     }
   }
@@ -61,9 +62,9 @@ struct JobErasureTests {
       #"{"id":"a","app":"news","audience":{"segment":"*"},"apns":{"payload":{"aps":{"alert":"x"}}},"stages":[{"users":["ada"]}]}"#
         .utf8)
     let erased = try #require(try CampaignJob.erasing("ada", from: job) { _ in false })
-    #expect(!erased.concernsNoOtherUser)
-    #expect(!String(decoding: erased.job, as: UTF8.self).contains("ada"))
+    expect(!erased.concernsNoOtherUser)
+    expect(!String(decoding: erased.job, as: UTF8.self).contains("ada"))
     let campaign = try CampaignJob.parse(erased.job, .any([APNsService()]))
-    #expect(campaign.delivery.stages != nil)
+    expect(campaign.delivery.stages != nil)
   }
 }

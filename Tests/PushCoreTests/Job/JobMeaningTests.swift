@@ -1,4 +1,5 @@
 import APNs
+import TestKit
 import TestSupport
 import Testing
 
@@ -61,7 +62,7 @@ struct JobMeaningTests {
     without[field] = Self.bare[field]
     for value in values {
       let with = without.merging([field: value]) { $1 }
-      #expect(try meaning(with) == meaning(without), "\(field)")
+      expect(try meaning(with), is: try meaning(without), "\(field)")
       var campaigns: [Campaign] = []
       for changes in [with, without] {
         let text = Array(job(changes.merging(["payload": #"{"aps":{"alert":"hi"}}"#]) { own, _ in own }).utf8)
@@ -71,7 +72,7 @@ struct JobMeaningTests {
         campaign.submittedBy = nil
         campaigns.append(campaign)
       }
-      #expect(campaigns[0] == campaigns[1], "the table is wrong about \(field)")
+      expect(campaigns[0], is: campaigns[1], "the table is wrong about \(field)")
     }
   }
 
@@ -84,7 +85,7 @@ struct JobMeaningTests {
   func otherValuesAreAnotherJob(changes: [String: String]) throws {
     var plain = changes
     plain.removeValue(forKey: changes.keys.contains("priority") ? "priority" : changes.keys.sorted()[0])
-    #expect(try meaning(changes) != meaning(plain))
+    expect(try meaning(changes) != meaning(plain))
   }
 
   @Test(arguments: [
@@ -99,7 +100,7 @@ struct JobMeaningTests {
     ),
   ])
   func otherSpellingOfATimeIsTheSameJob(field: String, value: String, other: String) throws {
-    #expect(try meaning([field: value]) == meaning([field: other]))
+    expect(try meaning([field: value]), is: try meaning([field: other]))
   }
 
   @Test(arguments: [
@@ -108,12 +109,12 @@ struct JobMeaningTests {
     ("expiration", #""0""#, #""1s""#),
   ])
   func otherTimeIsAnotherJob(field: String, value: String, other: String) throws {
-    #expect(try meaning([field: value]) != meaning([field: other]))
+    expect(try meaning([field: value]) != meaning([field: other]))
   }
 
   /// A job without explicit defaults has the same digest as in earlier versions.
   @Test func jobWithoutDefaultsKeepsItsForm() throws {
     let text = Array(job(["payload": #"{"aps":{"alert":"hi"}}"#, "rate": "5"]).utf8)
-    #expect(try CampaignJob.meaning(of: text) { _ in [Self.service] } == CampaignJob.canonical(text))
+    expect(try CampaignJob.meaning(of: text) { _ in [Self.service] }, is: try CampaignJob.canonical(text))
   }
 }

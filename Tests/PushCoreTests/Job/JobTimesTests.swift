@@ -1,4 +1,5 @@
 import APNs
+import TestKit
 import TestSupport
 import Testing
 
@@ -37,8 +38,8 @@ struct JobTimesTests {
   func impossibleTimeIsAnError(fields: [String: String], field: String, part: String) throws {
     let quoted = fields.mapValues { $0 == "true" || $0.hasPrefix("{") ? $0 : "\"\($0)\"" }
     let problem = try check(quoted)
-    #expect(problem?.field ?? "" == field, "\(fields) \(problem?.description ?? "")")
-    #expect(problem?.message.contains(part) ?? part.isEmpty, "\(problem?.description ?? "")")
+    expect(problem?.field ?? "" == field, "\(fields) \(problem?.description ?? "")")
+    expect(problem?.message.contains(part) ?? part.isEmpty, "\(problem?.description ?? "")")
     // The job can still be parsed, because workers read it repeatedly, at any later time.
     _ = try CampaignJob.parse(
       Array(job(quoted.merging(["payload": #"{"aps":{"alert":"hi"}}"#]) { own, _ in own }).utf8), Self.apps)

@@ -1,6 +1,7 @@
 import APNs
 import Glibc
 @testable import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -65,8 +66,8 @@ struct RecipientSizesTests {
       sizes.maximumFormatted = 0
       sizes.measure(&coarse)
       for index in forms.indices {
-        #expect(exact[index].size <= bound[index].size && bound[index].size <= coarse[index].size)
-        #expect((exact[index].largestFor == nil) == (exact[index].size == forms[index].size))
+        expect(exact[index].size <= bound[index].size && bound[index].size <= coarse[index].size)
+        expect(exact[index].largestFor == nil, is: exact[index].size == forms[index].size)
       }
     }
   }
@@ -94,7 +95,7 @@ struct RecipientSizesTests {
     }
     let (small, large) = (try time(1), try time(4))
     let growth = (large.seconds / small.seconds) / (Double(large.bytes) / Double(small.bytes))
-    #expect(growth < 2.5, "\(small) \(large)")
+    expect(growth < 2.5, "\(small) \(large)")
   }
 
   @Test func payloadThatNoServiceAcceptsIsRefused() throws {
@@ -104,7 +105,7 @@ struct RecipientSizesTests {
       _ = try CampaignJob.parse(Array(job.utf8), .any([APNsService()]))
       Issue.record("it was accepted")
     } catch {
-      #expect(
+      expect(
         error.field == "apns.payload" && error.message == "has 17020 bytes, more than the limit of 16384 for a push")
     }
     let patch =
@@ -114,7 +115,7 @@ struct RecipientSizesTests {
       _ = try CampaignJob.parse(Array(patch.utf8), .any([APNsService()]))
       Issue.record("it was accepted")
     } catch {
-      #expect(error.field == "localized.de")
+      expect(error.field, is: "localized.de")
     }
   }
 }

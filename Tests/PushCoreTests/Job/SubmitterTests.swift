@@ -1,5 +1,6 @@
 import APNs
 import PushCore
+import TestKit
 import Testing
 
 /// The submitter of a job.
@@ -10,22 +11,22 @@ struct SubmitterTests {
 
   @Test func nameIsAddedToTheJob() throws {
     let job = #" { "id":"a","x":1 }"#
-    #expect(try submitted(job, by: "Ada \"L\"") == #" {"submittedBy":"Ada \"L\"", "id":"a","x":1 }"#)
-    #expect(try submitted("{}", by: "ada") == #"{"submittedBy":"ada"}"#)
+    expect(try submitted(job, by: "Ada \"L\""), is: #" {"submittedBy":"Ada \"L\"", "id":"a","x":1 }"#)
+    expect(try submitted("{}", by: "ada"), is: #"{"submittedBy":"ada"}"#)
     // The job has the same name already. Text that is not a job stays unchanged, because its reader reports the error.
-    #expect(try submitted(#"{"submittedBy":"ada"}"#, by: "ada") == #"{"submittedBy":"ada"}"#)
-    #expect(try submitted("[", by: "ada") == "[")
+    expect(try submitted(#"{"submittedBy":"ada"}"#, by: "ada"), is: #"{"submittedBy":"ada"}"#)
+    expect(try submitted("[", by: "ada"), is: "[")
     let error = #expect(throws: JobError.self) { try submitted(#"{"submittedBy":"ada"}"#, by: "ben") }
-    #expect(error?.field == "submittedBy")
+    expect(error?.field, is: "submittedBy")
   }
 
   @Test func jobOfASweepIsOne() throws {
     let campaign = try CampaignJob.parse(
       CampaignJob.sweep(id: "s", app: "news", [APNsService()], rate: 50), .any([APNsService()]))
-    #expect(
+    expect(
       campaign.message.pushType == "background" && campaign.message.priority == 5 && campaign.delivery.lane == .bulk)
-    #expect(
+    expect(
       campaign.delivery.rate == .perSecond(50) && campaign.recipients.isTransactional && campaign.results == .none)
-    #expect(String(decoding: campaign.message.payload, as: UTF8.self) == #"{"aps":{"content-available":1}}"#)
+    expect(String(decoding: campaign.message.payload, as: UTF8.self), is: #"{"aps":{"content-available":1}}"#)
   }
 }

@@ -1,6 +1,7 @@
 import APNs
 import FCM
 import PushCore
+import TestKit
 import Testing
 
 /// Mistakes in jobs of an app with two push services.
@@ -39,7 +40,7 @@ struct TwoServiceJobTests {
   ])
   func objectOfAnotherServiceGetsAHint(app: String, fields: String, place: String, says: String) {
     let error = error(Self.job(fields, app: app))
-    #expect(error?.field == place && error?.description.contains(says) == true, "\(error?.description ?? "")")
+    expect(error?.field == place && error?.description.contains(says) == true, "\(error?.description ?? "")")
   }
 
   /// Invalid lists of tokens. The hint names only the services that can have the tokens.
@@ -52,7 +53,7 @@ struct TwoServiceJobTests {
   ])
   func tokensBelongToOneService(tokens: String, place: String, says: String) {
     let error = error(Self.job(#""lane":"bulk""#, audience: #"{"tokens":\#(tokens)}"#))
-    #expect(error?.field == place && error?.description.contains(says) == true, "\(error?.description ?? "")")
+    expect(error?.field == place && error?.description.contains(says) == true, "\(error?.description ?? "")")
   }
 
   @Test(arguments: [
@@ -62,7 +63,7 @@ struct TwoServiceJobTests {
   ])
   func channelAndActivityBelongToOneService(audience: String, place: String, says: String) {
     let error = error(Self.job(#""lane":"bulk""#, audience: audience))
-    #expect(error?.field == place && error?.description.contains(says) == true, "\(error?.description ?? "")")
+    expect(error?.field == place && error?.description.contains(says) == true, "\(error?.description ?? "")")
   }
 
   /// The job may shorten a text that only one of its services shows.
@@ -84,7 +85,7 @@ struct TwoServiceJobTests {
   ])
   func trimOfAnythingElseIsAnError(fields: String, says: String) {
     let error = error(Self.job(fields))
-    #expect(error?.field == "trim" && error?.description.contains(says) == true, "\(error?.description ?? "")")
+    expect(error?.field == "trim" && error?.description.contains(says) == true, "\(error?.description ?? "")")
   }
 
   @Test(arguments: [
@@ -95,8 +96,8 @@ struct TwoServiceJobTests {
   func variantsThatAreTheSameForOneServiceAreReported(first: String, second: String, ends: [String]) throws {
     let variants = #""variants":[{"name":"a",\#(first)},{"name":"b",\#(second)}]"#
     let findings = try CampaignJob.examine(Self.job(variants), Self.apps).findings
-    #expect(findings.map(\.message) == ends.map { "has the same content as variant 'a'" + $0 }, "\(findings)")
-    #expect(findings.allSatisfy { $0.rule.severity == .warning && $0.path == "variants[1]" })
+    expect(findings.map(\.message), is: ends.map { "has the same content as variant 'a'" + $0 }, "\(findings)")
+    expect(findings.allSatisfy { $0.rule.severity == .warning && $0.path == "variants[1]" })
   }
 
   @Test(arguments: ["https://a.example/b?c=d#e", "app://match/17", "mailto:a@b", "{{url}}", "https://a/{{id|no id}}"])

@@ -1,5 +1,6 @@
 import Foundation
 @testable import PushCore
+import TestKit
 import Testing
 
 /// Language tags as phones write them, and the languages that they match.
@@ -16,8 +17,8 @@ struct LanguageTagTests {
     ("cmn-Hant", "zh-Hant"), ("en-UK", "en-GB"),
   ])
   func tagOfAPhoneIsReadAndNormalised(text: String, tag: String) throws {
-    #expect(try LanguageTag(checking: text).description == tag)
-    #expect(try LanguageTag(checking: tag).description == tag)
+    expect(try LanguageTag(checking: text).description, is: tag)
+    expect(try LanguageTag(checking: tag).description, is: tag)
   }
 
   @Test(arguments: [
@@ -30,7 +31,7 @@ struct LanguageTagTests {
   ])
   func textThatNamesNoLanguageIsRefused(text: String, hint: String) {
     let problem = #expect(throws: LanguageTag.Problem.self) { try LanguageTag(checking: text) }
-    #expect(problem?.hint.contains(hint) == true, "\(problem?.hint ?? "")")
+    expect(problem?.hint.contains(hint), is: true, "\(problem?.hint ?? "")")
   }
 
   @Test(
@@ -53,7 +54,7 @@ struct LanguageTagTests {
   func deviceGetsTheNearestLanguage(device: String, languages: [String], expected: String?) throws {
     let tags = try languages.map { try LanguageTag(checking: $0) }
     let place = try LanguageTag(checking: device).nearest(in: tags, \.self)
-    #expect(place.map { languages[$0] } == expected)
+    expect(place.map { languages[$0] }, is: expected)
   }
 
   @Test(arguments: [
@@ -63,7 +64,7 @@ struct LanguageTagTests {
     ("nn", "nb", false), ("ger", "de", true), ("zh-TW", "zh-HK", false), ("zh-MO", "zh-HK", true),
   ])
   func conditionOnALanguageMatchesItsRegions(device: String, range: String, isIn: Bool) throws {
-    #expect(try LanguageTag(checking: device).isIn(LanguageTag(checking: range)) == isIn)
+    expect(try LanguageTag(checking: device).isIn(LanguageTag(checking: range)), is: isIn)
   }
 
   @Test func everyLocaleOfTheSystemIsReadAndItsParentsEnd() throws {
@@ -88,7 +89,7 @@ struct LanguageTagTests {
         continue
       }
       let tag = try LanguageTag(checking: identifier)
-      #expect(LanguageSubtags.text(UInt64(tag.script)) == script, "\(identifier)")
+      expect(LanguageSubtags.text(UInt64(tag.script)), is: script, "\(identifier)")
     }
   }
 }

@@ -1,5 +1,6 @@
 import APNs
 @testable import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -23,7 +24,7 @@ struct LocaleReaderTests {
     let rows = try reader.read(text.utf8) + reader.finish()
     let row = try rows[0].get()
     // A device that is stored without its zone is reported by a second result.
-    #expect(rows.count == (row.refusal == nil ? 1 : 2))
+    expect(rows.count, is: row.refusal == nil ? 1 : 2)
     return value(row, column)
   }
 
@@ -38,7 +39,7 @@ struct LocaleReaderTests {
             #"{"op":"login","user":"ada","token":"00","app":"news","\#(column.rawValue)":"\#(text)"}"#.utf8),
           vocabulary)
         guard case .login(let row) = event.change else { throw Refused() }
-        #expect((event.refusal == nil) == (value(row, column) != nil))
+        expect(event.refusal == nil, is: value(row, column) != nil)
         return value(row, column)
       }
     ),
@@ -62,21 +63,21 @@ struct LocaleReaderTests {
   func everyReaderAcceptsTheSameLocales(text: String, stored: String?) throws {
     for reader in Self.readers {
       let value = try? reader.read(.locale, text)
-      #expect(value == .some(stored) || value == nil && stored == nil, "\(reader.name)")
+      expect(value == .some(stored) || value == nil && stored == nil, "\(reader.name)")
     }
     let condition = try? DevicePredicate(parsing: "locale = '\(text)'")
-    #expect((condition != nil) == (stored != nil))
+    expect(condition != nil, is: stored != nil)
     for content in [
       #""apns":{"payload":{"aps":{"alert":"a"}}},"localized":{"\#(text)":{"apns":{"payload":{"aps":{"alert":"b"}}}}}"#,
       #""apns":{"payload":{"aps":{"alert":"a"}}},"variants":[{"name":"x","localized":{"\#(text)":{"apns":{"payload":{"a":1}}}}},{"name":"y"}]"#,
     ] {
       let error = Self.jobError(content)
-      #expect((error == nil) == (stored != nil), "\(content)")
-      if stored == nil { #expect(error?.field.hasSuffix("localized.\(text)") == true) }
+      expect(error == nil, is: stored != nil, "\(content)")
+      if stored == nil { expect(error?.field.hasSuffix("localized.\(text)"), is: true) }
     }
     let template =
       #"{"apns":{"payload":{"aps":{"alert":"a"}}},"localized":{"\#(text)":{"apns":{"payload":{"aps":{"alert":"b"}}}}}}"#
-    #expect(((try? JobTemplate.content(Array(template.utf8), for: [APNsService()])) != nil) == (stored != nil))
+    expect((try? JobTemplate.content(Array(template.utf8), for: [APNsService()])) != nil, is: stored != nil)
   }
 
   @Test(
@@ -87,14 +88,14 @@ struct LocaleReaderTests {
     ] as [(String, String?)])
   func everyReaderAcceptsTheSameZones(text: String, stored: String?) throws {
     // If the zone is rejected, the device is stored without one.
-    for reader in Self.readers { #expect(try reader.read(.timezone, text) == stored, "\(reader.name)") }
-    #expect(((try? DevicePredicate(parsing: "timezone = '\(text)'")) != nil) == (stored != nil))
+    for reader in Self.readers { expect(try reader.read(.timezone, text), is: stored, "\(reader.name)") }
+    expect((try? DevicePredicate(parsing: "timezone = '\(text)'")) != nil, is: stored != nil)
     let payload = #""apns":{"payload":{"aps":{"alert":"a"}}}"#
     let quiet = Self.jobError(
       payload + #","quietHours":{"from":"22:00","to":"08:00"},"defaultTimezone":"\#(text)""#)
-    #expect((quiet == nil) == (stored != nil))
+    expect(quiet == nil, is: stored != nil)
     let repeated = Self.jobError(payload + #","repeat":{"cron":"0 9 * * *","zone":"\#(text)"}"#)
-    #expect((repeated == nil) == (stored != nil))
+    expect(repeated == nil, is: stored != nil)
   }
 
   private static func jobError(_ content: String) -> JobError? {

@@ -1,5 +1,6 @@
 import APNs
 import ServiceTools
+import TestKit
 import TestSupport
 import Testing
 
@@ -34,21 +35,22 @@ struct CampaignStagesTests {
   @Test func stagesAreRead() throws {
     let campaign = try parse(Self.three)
     let stages = try #require(campaign.delivery.stages)
-    #expect(
-      stages.all == [
+    expect(
+      stages.all,
+      is: [
         .init(.users(["ed", "mia"]), wait: 300, approval: true),
         .init(.share(0.05), wait: 1800, maximumFailures: 0.02, minimumOpened: 0.01), .init(.share(0.2), wait: 7200),
       ])
-    #expect(campaign.parts.map(\.description) == ["1", "2", "3", "rest"])
-    #expect(
-      stages.description
-        == "2 users, once approved and 5m later 5 % of the users, 30m later 20 % of the users, 2h later the rest")
-    #expect(try parse("null").parts.isEmpty)
-    #expect(try parse("null", ["also": #"["widgets"]"#]).parts.map(\.description) == ["main", "main.widgets"])
+    expect(campaign.parts.map(\.description), is: ["1", "2", "3", "rest"])
+    expect(
+      stages.description,
+      is: "2 users, once approved and 5m later 5 % of the users, 30m later 20 % of the users, 2h later the rest")
+    expect(try parse("null").parts.isEmpty)
+    expect(try parse("null", ["also": #"["widgets"]"#]).parts.map(\.description), is: ["main", "main.widgets"])
     let both = try parse(#"[{"share":0.1}]"#, ["also": #"["widgets"]"#])
-    #expect(both.parts.map(\.description) == ["1", "1.widgets", "rest", "rest.widgets"])
+    expect(both.parts.map(\.description), is: ["1", "1.widgets", "rest", "rest.widgets"])
     // A recurring campaign is not sent itself, so it has no parts.
-    #expect(try parse(Self.three, ["repeat": #"{"cron":"0 9 * * *"}"#]).parts.isEmpty)
+    expect(try parse(Self.three, ["repeat": #"{"cron":"0 9 * * *"}"#]).parts.isEmpty)
   }
 
   @Test(arguments: [
@@ -68,13 +70,13 @@ struct CampaignStagesTests {
   ])
   func problemIsNamed(stages: String, says: String) {
     let error = #expect(throws: JobError.self) { try parse(stages) }
-    #expect(error?.reason.hasPrefix(says) == true, "\(error?.reason ?? "")")
+    expect(error?.reason.hasPrefix(says), is: true, "\(error?.reason ?? "")")
   }
 
   @Test(arguments: [#"{"tokens":["aa01"]}"#, #"{"segment":"*","limit":5}"#, #"{"activity":"match"}"#])
   func audiencesWithoutStagesAreRefused(audience: String) {
     let error = #expect(throws: JobError.self) { try parse(#"[{"share":0.1}]"#, ["audience": audience]) }
-    #expect(error?.field == "stages" && error?.hint != nil, "\(error?.reason ?? "")")
+    expect(error?.field == "stages" && error?.hint != nil, "\(error?.reason ?? "")")
   }
 
   // MARK: Users of a stage
@@ -86,22 +88,22 @@ struct CampaignStagesTests {
     // The tolerance is five standard deviations.
     for (place, share) in [(0, 0.1), (2, 0.3), (3, 0.6)] {
       let deviation = (20_000 * share * (1 - share)).squareRoot()
-      #expect(abs(Double(counts[place]) - 20_000 * share) <= 5 * deviation + 1, "\(counts)")
+      expect(abs(Double(counts[place]) - 20_000 * share) <= 5 * deviation + 1, "\(counts)")
     }
-    #expect(counts[1] == 1 && place(stages, "u7") == 1)
+    expect(counts[1] == 1 && place(stages, "u7") == 1)
     // Another campaign selects other users. The same campaign selects the same users, whatever the rest of its job is.
     let other = CampaignStages(stages.all, campaign: "c2")
-    #expect((0..<100).contains { place(stages, "u\($0)") != place(other, "u\($0)") })
-    #expect(
-      try parse(#"[{"share":0.1},{"users":["u7"]},{"share":0.3}]"#, ["lane": "\"bulk\""]).delivery.stages == stages)
+    expect((0..<100).contains { place(stages, "u\($0)") != place(other, "u\($0)") })
+    expect(
+      try parse(#"[{"share":0.1},{"users":["u7"]},{"share":0.3}]"#, ["lane": "\"bulk\""]).delivery.stages, is: stages)
   }
 
   @Test func listedUserIsInTheFirstStageThatListsThem() throws {
     let stages = try #require(
       try parse(#"[{"share":0.5},{"users":["ada","bob"]},{"users":["bob","zoë","zoë"]}]"#).delivery.stages)
-    #expect(["ada", "bob", "zoë"].map { place(stages, $0) } == [1, 1, 2])
+    expect(["ada", "bob", "zoë"].map { place(stages, $0) }, is: [1, 1, 2])
     func listing(_ user: String) -> Int? { Array(user.utf8).withUnsafeBytes(stages.draw.listing) }
-    #expect(listing("zoë") == 2 && listing("zo") == nil && listing("") == nil && listing("xyz") == nil)
+    expect(listing("zoë") == 2 && listing("zo") == nil && listing("") == nil && listing("xyz") == nil)
   }
 
   // MARK: Parts
@@ -114,16 +116,16 @@ struct CampaignStagesTests {
     let whole = try parse(#"[{"share":0.1}]"#, more)
     for name in ["1", "rest", "1.widgets", "rest.widgets"] {
       let part = try part(name, #"[{"share":0.1}]"#, more, start: 1000)
-      #expect(part.id == "c1~" + name && part.whole == "c1" && part.part?.description == name)
-      #expect(
+      expect(part.id == "c1~" + name && part.whole == "c1" && part.part?.description == name)
+      expect(
         part.delivery.stages == whole.delivery.stages && part.recipients.sample == whole.recipients.sample
           && part.recipients.control == whole.recipients.control)
-      #expect(
+      expect(
         part.delivery.timing == whole.delivery.timing && part.message.expiration == whole.message.expiration
           && part.parts.isEmpty)
-      #expect(part.commonExpiration(startingAt: 1000) == 1000 + 4 * 3600)
+      expect(part.commonExpiration(startingAt: 1000), is: 1000 + 4 * 3600)
       let isCompanion = name.hasSuffix("widgets")
-      #expect(part.keepsToCaps == !isCompanion && part.message.pushType == (isCompanion ? "widgets" : "alert"))
+      expect(part.keepsToCaps == !isCompanion && part.message.pushType == (isCompanion ? "widgets" : "alert"))
     }
     #expect(throws: JobError.self) { try part("2", #"[{"share":0.1}]"#) }
     #expect(throws: JobError.self) { try part("main", #"[{"share":0.1}]"#) }
@@ -142,24 +144,24 @@ struct CampaignStagesTests {
     func rates(_ more: [String: String], _ starts: [Int]) throws -> [CampaignRate?] {
       try zip(["1", "2", "rest"], starts).map { try part($0, stages, more, start: $1).delivery.rate }
     }
-    #expect(try rates(["rate": "50"], [0, 0, 0]) == [.perSecond(50), .perSecond(50), .perSecond(50)])
-    #expect(try rates(["spread": "\"1h\""], [0, 0, 0]) == [nil, .over(seconds: 900), .over(seconds: 2700)])
+    expect(try rates(["rate": "50"], [0, 0, 0]), is: [.perSecond(50), .perSecond(50), .perSecond(50)])
+    expect(try rates(["spread": "\"1h\""], [0, 0, 0]), is: [nil, .over(seconds: 900), .over(seconds: 2700)])
     // The waits take 400 of the 2,000 s, so 1,600 s remain for pushes. The last stage has the time from its beginning
     // to the end.
     let end = ["finishBy": "\"1970-01-01T00:33:20Z\""]
-    #expect(try rates(end, [0, 100, 800]) == [nil, .over(seconds: 400), .until(milliseconds: 2_000_000)])
+    expect(try rates(end, [0, 100, 800]), is: [nil, .over(seconds: 400), .until(milliseconds: 2_000_000)])
   }
 
   @Test func eachStageWaitsForItsLocalTime() throws {
     let more = ["localTime": "true", "sendAt": "\"2026-12-01T09:00:00\""]
     let (stages, wall) = (#"[{"share":0.1,"wait":"1h"}]"#, 1_796_115_600)
     let beginning = wall - 14 * 3600
-    #expect(try part("1", stages, more, start: beginning).delivery.timing.localTime?.wall == wall)
+    expect(try part("1", stages, more, start: beginning).delivery.timing.localTime?.wall, is: wall)
     // The stage uses the local time of the first day on which no clock has shown that time yet.
     for (start, days) in [(beginning, 0), (beginning + 1, 1), (beginning + 86_400, 1), (beginning + 86_401, 2)] {
       let rest = try part("rest", stages, more, start: start)
-      #expect(rest.delivery.timing.localTime?.wall == wall + days * 86_400)
-      #expect(rest.delivery.sendAt == (beginning + days * 86_400) * 1000)
+      expect(rest.delivery.timing.localTime?.wall, is: wall + days * 86_400)
+      expect(rest.delivery.sendAt, is: (beginning + days * 86_400) * 1000)
     }
   }
 
@@ -169,7 +171,7 @@ struct CampaignStagesTests {
     let (early, late) = ("\"2026-12-01T11:00:00Z\"", "\"2026-12-01T11:00:01Z\"")
     for field in ["expiration", "finishBy"] {
       let error = #expect(throws: JobError.self) { try parse(stages, [field: early], now: now) }
-      #expect(error?.field == field && error?.message.contains("before the last pushes start") == true)
+      expect(error?.field == field && error?.message.contains("before the last pushes start") == true)
       #expect(throws: Never.self) { try parse(stages, [field: late], now: now) }
       #expect(throws: JobError.self) { try parse(stages, [field: late, "sendAt": "\"2026-12-01T09:00:01Z\""]) }
     }
@@ -187,9 +189,9 @@ struct CampaignStagesTests {
         bytes(stages, more), resolved: nil, as: nil, app: nil, apps: Self.apps, now: now
       ).findings(.error).map(\.path)
     }
-    #expect(try problems(["expiration": "\"2026-12-01T09:30:00Z\""]) == ["expiration"])
-    #expect(try problems(["finishBy": "\"2026-12-01T09:30:00Z\""]) == ["finishBy"])
-    #expect(try problems(["expiration": "\"2026-12-01T10:30:00Z\""]) == [])
+    expect(try problems(["expiration": "\"2026-12-01T09:30:00Z\""]), is: ["expiration"])
+    expect(try problems(["finishBy": "\"2026-12-01T09:30:00Z\""]), is: ["finishBy"])
+    expect(try problems(["expiration": "\"2026-12-01T10:30:00Z\""]), is: [])
   }
 
   /// A date in the payload must not have passed when the last stage begins.
@@ -204,14 +206,14 @@ struct CampaignStagesTests {
     }
     let stages = #"[{"share":0.1,"wait":"1h"}]"#
     let error = #expect(throws: JobError.self) { try parse(stages, job("\(now + 1800)"), now: now) }
-    #expect(error?.message.contains("(when the last stage begins)") == true, "\(error?.message ?? "")")
+    expect(error?.message.contains("(when the last stage begins)"), is: true, "\(error?.message ?? "")")
     #expect(throws: Never.self) { try parse(stages, job("\(now + 7200)"), now: now) }
     // A date as a duration counts from the beginning of each stage.
     #expect(throws: Never.self) { try parse(stages, job("\"30m\""), now: now) }
     let bytes = bytes(stages, job("\"30m\""))
     for start in [now, now + 3600] {
       let part = try CampaignJob.part(CampaignID("c1~rest"), of: bytes, Self.apps, start: start)
-      #expect(String(decoding: part.message.payload, as: UTF8.self).contains("\"stale-date\":\(start + 1800)"))
+      expect(String(decoding: part.message.payload, as: UTF8.self).contains("\"stale-date\":\(start + 1800)"))
     }
   }
 
@@ -227,11 +229,11 @@ struct CampaignStagesTests {
 
   @Test func gateWaitsForOutcomesAndThenForItsDuration() throws {
     let stage = #"{"share":0.1,"wait":"8s","maxFailures":0}"#
-    #expect(try verdict(stage, .init(finishedAt: nil)) == .unfinished)
+    expect(try verdict(stage, .init(finishedAt: nil)), is: .unfinished)
     let finding = StageGate.Finding(finishedAt: 2001, legs: [("", [.accepted: 1])])
-    #expect(try verdict(stage, finding, now: 10_000) == .wait(until: 10_001))
-    #expect(try verdict(stage, finding, now: 10_001) == .open(winner: nil))
-    #expect(StageGate(behind: 1, of: try parse("[\(stage)]")) == nil)
+    expect(try verdict(stage, finding, now: 10_000), is: .wait(until: 10_001))
+    expect(try verdict(stage, finding, now: 10_001), is: .open(winner: nil))
+    expect(StageGate(behind: 1, of: try parse("[\(stage)]")) == nil)
   }
 
   /// In a sum over all legs, the failures of a small leg would not be noticed.
@@ -240,7 +242,7 @@ struct CampaignStagesTests {
       finishedAt: 1, legs: [("apns", [.accepted: 990, .rejected: 10]), ("fcm", [.accepted: 10, .failed: 10])])
     let verdict = try verdict(#"{"share":0.1,"maxFailures":0.1}"#, finding)
     guard case .pause(let reason, _) = verdict else { throw TestSupportError("not paused: \(verdict)") }
-    #expect(reason.hasPrefix("stage 1: 10 of 20 pushes to fcm failed, more than 10 %"))
+    expect(reason.hasPrefix("stage 1: 10 of 20 pushes to fcm failed, more than 10 %"))
   }
 
   @Test(
@@ -261,30 +263,30 @@ struct CampaignStagesTests {
   func gateChecksItsConditions(stage: String, outcomes: [Outcome: Int], opened: Int, says: String?) throws {
     let finding = StageGate.Finding(finishedAt: 1, legs: [("", outcomes)], opened: opened)
     switch try verdict(stage, finding) {
-    case .open(winner: nil): #expect(says == nil)
+    case .open(winner: nil): expect(says, is: nil)
     case .pause(let reason, let needsApproval):
-      #expect(says.map(reason.hasPrefix) == true, "\(reason)")
-      #expect(needsApproval == stage.contains("approval") && reason.contains("carillon campaign "))
+      expect(says.map(reason.hasPrefix), is: true, "\(reason)")
+      expect(needsApproval == stage.contains("approval") && reason.contains("carillon campaign "))
     default: Issue.record("neither open nor paused")
     }
     // An operator has resumed the campaign in spite of the verdict.
     var overridden = finding
     overridden.isOverridden = true
-    #expect(try verdict(stage, overridden) == .open(winner: nil))
+    expect(try verdict(stage, overridden), is: .open(winner: nil))
   }
 
   /// A user with two devices who opens the push once counts as one of the reached users.
   @Test func gateCountsUsersWhoOpenedAmongUsers() throws {
     let stage = #"{"share":0.1,"minOpened":0.25}"#
     var finding = StageGate.Finding(finishedAt: 1, legs: [("", [.accepted: 8])], users: 4, opened: 1)
-    #expect(try verdict(stage, finding) == .open(winner: nil))
+    expect(try verdict(stage, finding), is: .open(winner: nil))
     // At most as many users were reached as pushes were accepted.
     finding.users = 20
     guard case .pause(let reason, _) = try verdict(stage, finding) else {
       Issue.record("the gate opened")
       return
     }
-    #expect(reason.hasPrefix("stage 1: 1 of 8 users have opened it, less than 25 %"))
+    expect(reason.hasPrefix("stage 1: 1 of 8 users have opened it, less than 25 %"))
   }
 
   @Test func gateChoosesTheWinner() throws {
@@ -292,16 +294,16 @@ struct CampaignStagesTests {
     func finding(_ counted: [Int], winner: Int? = nil, isOverridden: Bool = false) -> StageGate.Finding {
       .init(finishedAt: 1, variants: (counted, [100, 100]), winner: winner, isOverridden: isOverridden)
     }
-    #expect(try verdict(stage, finding([4, 6]), variants: true) == .open(winner: 1))
+    expect(try verdict(stage, finding([4, 6]), variants: true), is: .open(winner: 1))
     guard case .pause(let reason, false) = try verdict(stage, finding([4, 5]), variants: true) else {
       Issue.record("nine are too few")
       return
     }
-    #expect(reason.hasPrefix("stage 1: no winner: 9 opened in total, 10 needed"), "\(reason)")
-    #expect(try verdict(stage, finding([4, 5], isOverridden: true), variants: true) == .open(winner: 1))
-    #expect(try verdict(stage, finding([4, 5], winner: 0), variants: true) == .open(winner: 0))
+    expect(reason.hasPrefix("stage 1: no winner: 9 opened in total, 10 needed"), "\(reason)")
+    expect(try verdict(stage, finding([4, 5], isOverridden: true), variants: true), is: .open(winner: 1))
+    expect(try verdict(stage, finding([4, 5], winner: 0), variants: true), is: .open(winner: 0))
     let otherwise = #"{"share":0.1,"winner":{"minimum":10,"otherwise":"a"}}"#
-    #expect(try verdict(otherwise, finding([4, 5]), variants: true) == .open(winner: 0))
+    expect(try verdict(otherwise, finding([4, 5]), variants: true), is: .open(winner: 0))
   }
 
   // MARK: The campaign's id in the payload
@@ -310,16 +312,16 @@ struct CampaignStagesTests {
     let bytes = bytes(#"[{"share":0.1}]"#, ["campaignKey": "\"campaign\"", "uniqueKey": "\"push\""])
     func payload(_ campaign: Campaign) throws -> String {
       var payload: [UInt8] = []
-      #expect(try #require(campaign.message.content).write(.none, id: (0, 1), most: 4096, to: &payload))
+      expect(try #require(campaign.message.content).write(.none, id: (0, 1), most: 4096, to: &payload))
       return String(decoding: payload, as: UTF8.self)
     }
-    #expect(try payload(CampaignJob.parse(bytes, Self.apps)).hasSuffix(#","campaign":"c1"}"#))
+    expect(try payload(CampaignJob.parse(bytes, Self.apps)).hasSuffix(#","campaign":"c1"}"#))
     for name in ["c1~1", "c1~rest"] {
       let part = try CampaignJob.part(CampaignID(name), of: bytes, Self.apps, start: 0)
-      #expect(try payload(part).hasSuffix(#","campaign":"c1"}"#))
+      expect(try payload(part).hasSuffix(#","campaign":"c1"}"#))
     }
     let run = try CampaignJob.parse(bytes, Self.apps, as: "c1~20261201T0900")
-    #expect(
+    expect(
       try payload(run).hasSuffix(#","campaign":"c1~20261201T0900"}"#) && run.message.content?.needsTarget == false)
     for (key, says) in [
       ("aps", "already has a member 'aps'"), ("push", "is the same as uniqueKey"), ("a b", "is not a valid key"),
@@ -327,7 +329,7 @@ struct CampaignStagesTests {
       let error = #expect(throws: JobError.self) {
         try parse("null", ["campaignKey": "\"\(key)\"", "uniqueKey": "\"push\""])
       }
-      #expect(error?.message.contains(says) == true, "\(error?.message ?? "")")
+      expect(error?.message.contains(says), is: true, "\(error?.message ?? "")")
     }
   }
 }

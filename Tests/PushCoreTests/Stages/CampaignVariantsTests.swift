@@ -1,4 +1,5 @@
 import APNs
+import TestKit
 import TestSupport
 import Testing
 
@@ -34,7 +35,7 @@ struct CampaignVariantsTests {
       for (place, share) in shares.enumerated() {
         let expected = Double(users) * share
         let deviation = (Double(users) * share * (1 - share)).squareRoot()
-        #expect(abs(Double(counts[place]) - expected) <= 5 * deviation + 1, "\(seed) \(round) \(place) \(counts)")
+        expect(abs(Double(counts[place]) - expected) <= 5 * deviation + 1, "\(seed) \(round) \(place) \(counts)")
       }
     }
   }
@@ -61,7 +62,7 @@ struct CampaignVariantsTests {
       }
     }
     // Each count is a quarter, within five standard deviations.
-    for count in joint { #expect(abs(count - 5000) < 307, "\(joint)") }
+    for count in joint { expect(abs(count - 5000) < 307, "\(joint)") }
   }
 
   // MARK: The winner
@@ -74,25 +75,25 @@ struct CampaignVariantsTests {
   }
 
   @Test func winnerHasTheLargestShareOrIsFirst() {
-    #expect(verdict([10, 11], [100, 100]) == .winner(1))
-    #expect(verdict([10, 11], [100, 200]) == .winner(0))
-    #expect(verdict([1, 10, 20], [10, 100, 200]) == .winner(0))
-    #expect(verdict([0, 1, 0], [0, 10, 0]) == .winner(1))
+    expect(verdict([10, 11], [100, 100]), is: .winner(1))
+    expect(verdict([10, 11], [100, 200]), is: .winner(0))
+    expect(verdict([1, 10, 20], [10, 100, 200]), is: .winner(0))
+    expect(verdict([0, 1, 0], [0, 10, 0]), is: .winner(1))
     // A variant without recipients can't win, whatever receipts it has.
-    #expect(verdict([5, 1], [0, 10]) == .winner(1))
-    #expect(verdict([333_333_333, 333_333_334], [1_000_000_000, 1_000_000_000]) == .winner(1))
+    expect(verdict([5, 1], [0, 10]), is: .winner(1))
+    expect(verdict([333_333_333, 333_333_334], [1_000_000_000, 1_000_000_000]), is: .winner(1))
   }
 
   @Test func tooFewReceiptsGiveNoWinner() {
-    #expect(verdict([9, 10], [100, 100], minimum: 20, otherwise: 0) == .winner(0))
-    #expect(verdict([10, 10], [100, 90], minimum: 20, otherwise: 0) == .winner(1))
-    #expect(verdict([9, 10], [100, 100], minimum: 20, isOverridden: true) == .winner(1))
-    #expect(verdict([0, 0], [0, 0], minimum: 20, isOverridden: true) == .winner(0))
+    expect(verdict([9, 10], [100, 100], minimum: 20, otherwise: 0), is: .winner(0))
+    expect(verdict([10, 10], [100, 90], minimum: 20, otherwise: 0), is: .winner(1))
+    expect(verdict([9, 10], [100, 100], minimum: 20, isOverridden: true), is: .winner(1))
+    expect(verdict([0, 0], [0, 0], minimum: 20, isOverridden: true), is: .winner(0))
     guard case .unclear(let reason) = verdict([9, 10], [100, 100], minimum: 20) else {
       Issue.record("19 of 20 is too little")
       return
     }
-    #expect(reason.hasPrefix("no winner: 19 opened in total, 20 needed"), "\(reason)")
+    expect(reason.hasPrefix("no winner: 19 opened in total, 20 needed"), "\(reason)")
   }
 
   // MARK: Invalid variants
@@ -126,7 +127,7 @@ struct CampaignVariantsTests {
   ])
   func invalidVariantsAreNamed(more: String, says: String) {
     let error = #expect(throws: JobError.self) { try campaign(more) }
-    #expect(error?.reason.hasPrefix(says) == true, "\(error?.reason ?? "")")
+    expect(error?.reason.hasPrefix(says), is: true, "\(error?.reason ?? "")")
   }
 
   @Test(arguments: [
@@ -140,19 +141,19 @@ struct CampaignVariantsTests {
   func invalidWinnerIsNamed(winner: String, says: String) {
     let two = #""variants":[{"name":"a"},{"name":"b","apns":{"payload":{"n":1}}}],"stages":[{"share":0.1,"winner":"#
     let error = #expect(throws: JobError.self) { try campaign(two + winner + "}]") }
-    #expect(error?.reason.hasPrefix(says) == true, "\(error?.reason ?? "")")
+    expect(error?.reason.hasPrefix(says), is: true, "\(error?.reason ?? "")")
   }
 
   @Test func unknownUserGetsNoVariant() throws {
     let two = #""variants":[{"name":"a"},{"name":"b"}]"#
     for audience in [#"{"tokens":["aa01"]}"#, #"{"activity":"match-1"}"#] {
       let error = #expect(throws: JobError.self) { try campaign(two, audience: audience) }
-      #expect(error?.reason.hasPrefix("variants: need an audience of users") == true, "\(error?.reason ?? "")")
+      expect(error?.reason.hasPrefix("variants: need an audience of users"), is: true, "\(error?.reason ?? "")")
     }
     let nothing = #expect(throws: JobError.self) {
       try campaign(#""variants":[{"name":"a","apns":{"payload":{"aps":{"badge":1}}}},{"name":"b"}]"#, payload: "")
     }
-    #expect(nothing?.reason.hasPrefix("variants[1].message: is missing") == true, "\(nothing?.reason ?? "")")
+    expect(nothing?.reason.hasPrefix("variants[1].message: is missing"), is: true, "\(nothing?.reason ?? "")")
   }
 
   /// Variants can be combined with the other fields of a job.
@@ -167,8 +168,8 @@ struct CampaignVariantsTests {
   ])
   func variantsGoWith(more: String) throws {
     let all = try campaign(#""variants":[{"name":"a"},{"name":"b","weight":3,"apns":{"payload":{"n":2}}}],"# + more)
-    #expect(all.message.variants?.all.map(\.name) == ["a", "b"] && all.message.variants?.all.map(\.weight) == [1, 3])
-    #expect(all.message.content?.needsTarget == true)
+    expect(all.message.variants?.all.map(\.name) == ["a", "b"] && all.message.variants?.all.map(\.weight) == [1, 3])
+    expect(all.message.content?.needsTarget, is: true)
   }
 
   @Test func aJobAloneAndARunOfOne() throws {
@@ -177,12 +178,12 @@ struct CampaignVariantsTests {
         + #"{"name":"a"},{"name":"b","apns":{"payload":{"n":1}}}],"stages":[{"share":0.1,"winner":{}}]}"#).utf8)
     let alone = try CampaignJob.forSingleDevice(
       text, token: "aa01", of: "", suffix: "x", payload: Array(#"{"aps":{"badge":1}}"#.utf8), for: APNsService())
-    #expect(!String(decoding: alone, as: UTF8.self).contains("variants"))
-    #expect(try CampaignJob.parse(alone, .any([APNsService()])).message.variants == nil)
+    expect(!String(decoding: alone, as: UTF8.self).contains("variants"))
+    expect(try CampaignJob.parse(alone, .any([APNsService()])).message.variants, is: nil)
     func variants(_ job: [UInt8], _ id: String) -> CampaignVariants? { CampaignJob.variants(of: job, campaign: id) }
-    #expect(variants(text, "c1")?.all.count == 2 && variants(alone, "c1") == nil)
-    #expect(variants(text, "c1") == (try CampaignJob.parse(text, .any([APNsService()])).message.variants))
+    expect(variants(text, "c1")?.all.count == 2 && variants(alone, "c1") == nil)
+    expect(variants(text, "c1"), is: try CampaignJob.parse(text, .any([APNsService()])).message.variants)
     // Each run selects anew.
-    #expect(variants(text, "c1~20261201T0900") != variants(text, "c1"))
+    expect(variants(text, "c1~20261201T0900") != variants(text, "c1"))
   }
 }

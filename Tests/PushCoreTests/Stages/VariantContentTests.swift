@@ -1,4 +1,5 @@
 import APNs
+import TestKit
 import TestSupport
 import Testing
 
@@ -27,9 +28,9 @@ struct VariantContentTests {
       Array(locale.utf8).withUnsafeBytes { content.writeValues(of: &user, locale: $0, variant: variant, to: &sealed) }
     }
     let values = TargetValues(sealed[...])
-    #expect(content.variant(of: values) == variant)
+    expect(content.variant(of: values), is: variant)
     var payload: [UInt8] = []
-    #expect(content.write(values, id: (1, 2), most: 4096, to: &payload))
+    expect(content.write(values, id: (1, 2), most: 4096, to: &payload))
     return String(decoding: payload, as: UTF8.self)
   }
 
@@ -40,28 +41,28 @@ struct VariantContentTests {
       "variants":[{"name":"a"},{"name":"b","apns":{"payload":{"n":2}}},
         {"name":"c","apns":{"payload":{"n":null,"t":"Hey"}},"localized":{"de":{"apns":{"payload":{"t":"Hej"}}},"fr-CA":{"apns":{"payload":{"t":"Salut"}}}}}]
       """#)
-    #expect(text(content, 0) == #"{"t":"Hi you","n":1}"#)
-    #expect(text(content, 1, "de-AT", attributes: #"{"name":"Ada"}"#) == #"{"t":"Hallo Ada","n":2}"#)
-    #expect(text(content, 2, "en") == #"{"t":"Hey"}"#)
-    #expect(text(content, 2, "de") == #"{"t":"Hej"}"#)
-    #expect(text(content, 2, "fr-CA-x-a") == #"{"t":"Salut"}"#)
-    #expect(text(content, 0, "fr-CA") == #"{"t":"Hi you","n":1}"#)
-    #expect(content.variantLanguages == 3)
+    expect(text(content, 0), is: #"{"t":"Hi you","n":1}"#)
+    expect(text(content, 1, "de-AT", attributes: #"{"name":"Ada"}"#), is: #"{"t":"Hallo Ada","n":2}"#)
+    expect(text(content, 2, "en"), is: #"{"t":"Hey"}"#)
+    expect(text(content, 2, "de"), is: #"{"t":"Hej"}"#)
+    expect(text(content, 2, "fr-CA-x-a"), is: #"{"t":"Salut"}"#)
+    expect(text(content, 0, "fr-CA"), is: #"{"t":"Hi you","n":1}"#)
+    expect(content.variantLanguages, is: 3)
   }
 
   @Test func withoutAPayloadOfTheJobEachVariantHasItsOwn() throws {
     let content = try content(
       #""variants":[{"name":"a","apns":{"payload":{"aps":{"badge":"+1"}}}},{"name":"b","apns":{"payload":{"aps":{"badge":"+1"},"x":1}}}]"#
     )
-    #expect(text(content, 1) == #"{"aps":{"badge":1},"x":1}"#)
-    #expect(content.badgeStep == 1)
+    expect(text(content, 1), is: #"{"aps":{"badge":1},"x":1}"#)
+    expect(content.badgeStep, is: 1)
     let error = #expect(throws: JobError.self) {
       try self.content(
         #""variants":[{"name":"a","apns":{"payload":{"aps":{"badge":"+1"}}}},{"name":"b","apns":{"payload":{"aps":{"badge":"+2"}}}}]"#
       )
     }
-    #expect(
-      error?.reason.hasPrefix("variants[1].apns.payload.aps.badge: differs from the badge step") == true,
+    expect(
+      error?.reason.hasPrefix("variants[1].apns.payload.aps.badge: differs from the badge step"), is: true,
       "\(error?.reason ?? "")")
   }
 
@@ -70,7 +71,7 @@ struct VariantContentTests {
       (#"{"id":"c1","app":"news","audience":{"segment":"*"},"apns":{"pushType":"voip"},"variants":["#
         + #"{"name":"a","template":"t@2"},{"name":"b","template":"u","weight":2}]}"#).utf8)
     let references = try CampaignJob.templates(of: job)
-    #expect(references.map(\.description) == ["t@2", "u"])
+    expect(references.map(\.description), is: ["t@2", "u"])
     let templates = Dictionary(
       uniqueKeysWithValues: references.map { reference in
         let content = Array(
@@ -81,12 +82,12 @@ struct VariantContentTests {
     let resolved = try CampaignJob.resolve(job, templates)
     let campaign = try CampaignJob.parse(resolved, .any([APNsService()]))
     let content = try #require(campaign.message.content)
-    #expect(text(content, 0, "de") == #"{"x":"t-de"}"# && text(content, 1) == #"{"x":"u"}"#)
-    #expect(campaign.message.variants?.all.map(\.weight) == [1, 2])
+    expect(text(content, 0, "de") == #"{"x":"t-de"}"# && text(content, 1) == #"{"x":"u"}"#)
+    expect(campaign.message.variants?.all.map(\.weight), is: [1, 2])
     let error = #expect(throws: JobError.self) {
       try CampaignJob.templates(of: Array(#"{"variants":[{"template":"a b"}]}"#.utf8))
     }
-    #expect(error?.reason == "variants[0].template: is not a valid template reference")
+    expect(error?.reason, is: "variants[0].template: is not a valid template reference")
   }
 
   /// For any languages of the variants, a variant has the same content for a device as a campaign of that variant
@@ -116,7 +117,7 @@ struct VariantContentTests {
           #""uniqueKey":"id","apns":{"payload":\#(member.payload)},"localized":\#(member.localized)"#)
         for locale in locales {
           let expected = text(of: alone, locale).prefix { $0 != "," && $0 != "}" }
-          #expect(text(together, place, locale).prefix { $0 != "," && $0 != "}" } == expected, "\(seed) \(locale)")
+          expect(text(together, place, locale).prefix { $0 != "," && $0 != "}" }, is: expected, "\(seed) \(locale)")
         }
       }
     }
@@ -126,7 +127,7 @@ struct VariantContentTests {
     var user = PersonalContent.User(content)
     var sealed: [UInt8] = []
     Array(locale.utf8).withUnsafeBytes { content.writeValues(of: &user, locale: $0, to: &sealed) }
-    #expect(content.variant(of: TargetValues(sealed[...])) == nil)
+    expect(content.variant(of: TargetValues(sealed[...])), is: nil)
     var payload: [UInt8] = []
     _ = content.write(TargetValues(sealed[...]), id: (1, 2), most: 4096, to: &payload)
     return String(decoding: payload, as: UTF8.self)

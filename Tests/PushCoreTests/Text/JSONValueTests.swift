@@ -1,4 +1,5 @@
 import PushCore
+import TestKit
 import Testing
 
 struct JSONValueTests {
@@ -15,7 +16,7 @@ struct JSONValueTests {
       Issue.record("not a string")
       return
     }
-    #expect(decoded == text)
+    expect(decoded, is: text)
   }
 
   @Test(arguments: ["0", "-0", "10", "1.5", "-1e9", "1E+2", "0.1e-3", "12345678901234567890"])
@@ -24,7 +25,7 @@ struct JSONValueTests {
       Issue.record("not a number")
       return
     }
-    #expect(text == json)
+    expect(text, is: json)
   }
 
   @Test(arguments: [
@@ -58,9 +59,9 @@ struct JSONValueTests {
   ])
   func errorNamesLineAndColumn(json: String, line: Int, column: Int, message: String) {
     let error = #expect(throws: JSONSyntaxError.self) { try parse(json, depth: 3) }
-    #expect(error?.line == line)
-    #expect(error?.column == column)
-    #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+    expect(error?.line, is: line)
+    expect(error?.column, is: column)
+    expect(error?.message.contains(message), is: true, "\(error?.message ?? "")")
   }
 
   @Test func refusesBytesThatAreNotUTF8() {
@@ -86,15 +87,15 @@ struct JSONValueTests {
       return
     }
     let bytes = Array(json.utf8)
-    #expect(members.map(\.name) == ["a", "b"])
-    #expect(members.map { String(decoding: bytes[$0.value.range], as: UTF8.self) } == [#"[ 1 , "x\"" ]"#, "{ }"])
+    expect(members.map(\.name), is: ["a", "b"])
+    expect(members.map { String(decoding: bytes[$0.value.range], as: UTF8.self) }, is: [#"[ 1 , "x\"" ]"#, "{ }"])
   }
 
   @Test func minifyingLeavesStringsAndNumbersAlone() {
     let json = "{ \"a b\\\" \\\\\" :\t[ 1.50 , \"x  y\\u0020\" ]\r\n, \"é\" : null }"
-    #expect(
-      String(decoding: JSONValue.minified(Array(json.utf8)[...]), as: UTF8.self)
-        == "{\"a b\\\" \\\\\":[1.50,\"x  y\\u0020\"],\"é\":null}")
+    expect(
+      String(decoding: JSONValue.minified(Array(json.utf8)[...]), as: UTF8.self),
+      is: "{\"a b\\\" \\\\\":[1.50,\"x  y\\u0020\"],\"é\":null}")
   }
 
   @Test(arguments: [
@@ -106,10 +107,10 @@ struct JSONValueTests {
     json.beginObject()
     json.member("n", number)
     json.endObject()
-    #expect(json.text == "{\"n\":\(text)}")
+    expect(json.text, is: "{\"n\":\(text)}")
     guard number.isFinite else { return }
     let value = try parse(String(json.text.dropFirst(5).dropLast()))
     let digits: String? = if case .number(let digits) = value.kind { digits } else { nil }
-    #expect(digits.flatMap { Double($0) } == number)
+    expect(digits.flatMap { Double($0) }, is: number)
   }
 }

@@ -1,4 +1,5 @@
 import APNs
+import TestKit
 import TestSupport
 import Testing
 
@@ -9,7 +10,7 @@ struct DurationTextTests {
     ("90s", 90), ("30m", 1800), ("4h", 14400), ("2d", 172_800), ("0s", 0), ("007m", 420), ("3650d", 315_360_000),
   ])
   func reads(text: String, seconds: Int) {
-    #expect(DurationText.seconds(text) == seconds)
+    expect(DurationText.seconds(text), is: seconds)
   }
 
   @Test(arguments: [
@@ -17,7 +18,7 @@ struct DurationTextTests {
     "٤h",
   ])
   func refuses(text: String) {
-    #expect(DurationText.seconds(text) == nil)
+    expect(DurationText.seconds(text), is: nil)
   }
 
   @Test(arguments: [
@@ -25,15 +26,15 @@ struct DurationTextTests {
     (86_401_000, "86401s"), (1500, "1500ms"),
   ])
   func printsInTheLargestUnitThatFits(milliseconds: Int, text: String) {
-    #expect(DurationText.format(milliseconds: milliseconds) == text)
-    #expect(DurationText.milliseconds(text) == milliseconds)
+    expect(DurationText.format(milliseconds: milliseconds), is: text)
+    expect(DurationText.milliseconds(text), is: milliseconds)
   }
 
   @Test func millisecondsAreAUnitOnlyWhereTheyMakeSense() {
-    #expect(DurationText.milliseconds("20ms") == 20)
-    #expect(DurationText.milliseconds("2s") == 2000)
-    #expect(DurationText.milliseconds("ms") == nil)
-    #expect(DurationText.seconds("2000ms") == nil)
+    expect(DurationText.milliseconds("20ms"), is: 20)
+    expect(DurationText.milliseconds("2s"), is: 2000)
+    expect(DurationText.milliseconds("ms"), is: nil)
+    expect(DurationText.seconds("2000ms"), is: nil)
   }
 }
 
@@ -52,7 +53,7 @@ struct TimestampTests {
     ("9999-12-31T23:59:59.999Z", 253_402_300_799_999),
   ])
   func reads(text: String, milliseconds: Int) {
-    #expect(Timestamp.milliseconds(text) == milliseconds)
+    expect(Timestamp.milliseconds(text), is: milliseconds)
   }
 
   @Test(arguments: [
@@ -63,7 +64,7 @@ struct TimestampTests {
     "+026-12-01T09:00:00Z", "20２6-12-01T09:00:00Z", "1796115600",
   ])
   func refuses(text: String) {
-    #expect(Timestamp.milliseconds(text) == nil)
+    expect(Timestamp.milliseconds(text), is: nil)
   }
 
   @Test func everyDayOfTheCalendarComesBack() {
@@ -76,10 +77,10 @@ struct TimestampTests {
   }
 
   @Test func printsMillisecondsInUTC() {
-    #expect(Timestamp.format(milliseconds: 1_796_115_600_007) == "2026-12-01T09:00:00.007Z")
-    #expect(Timestamp.format(milliseconds: -1) == "1969-12-31T23:59:59.999Z")
-    #expect(Timestamp.format(milliseconds: .max) == "9999-12-31T23:59:59.999Z")
-    #expect(Timestamp.format(milliseconds: .min) == "0000-01-01T00:00:00.000Z")
+    expect(Timestamp.format(milliseconds: 1_796_115_600_007), is: "2026-12-01T09:00:00.007Z")
+    expect(Timestamp.format(milliseconds: -1), is: "1969-12-31T23:59:59.999Z")
+    expect(Timestamp.format(milliseconds: .max), is: "9999-12-31T23:59:59.999Z")
+    expect(Timestamp.format(milliseconds: .min), is: "0000-01-01T00:00:00.000Z")
   }
 }
 
@@ -91,7 +92,7 @@ struct NearestTests {
     ("ID", "id"), ("expires", nil), ("zzz", nil), ("", nil),
   ])
   func nearestNameIsFound(name: String, match: String?) {
-    #expect(Nearest.match(name, among: known) == match)
+    expect(Nearest.match(name, among: known), is: match)
   }
 
   /// The search skips names whose length differs too much from the wanted one.
@@ -106,22 +107,22 @@ struct NearestTests {
       let distances = words.dropFirst().map { Nearest.distance(name, $0) }
       let nearest = zip(distances, names).min { $0 < $1 }
       let match = Nearest.match(String(decoding: name, as: UTF8.self), among: names)
-      #expect(match == nearest.flatMap { $0.0 <= max(1, name.count / 3) ? $0.1 : nil }, "\(words)")
+      expect(match, is: nearest.flatMap { $0.0 <= max(1, name.count / 3) ? $0.1 : nil }, "\(words)")
     }
   }
 
   @Test func allNamesAreListedIfNoneIsNear() {
-    #expect(Nearest.hint("zzzzzz", among: ["b", "a"]) == "known: a, b")
-    #expect(Nearest.hint("lanes", among: ["lane"]) == "did you mean 'lane'?")
-    #expect(Nearest.hint("x", among: []) == "there are none")
-    #expect(Nearest.match(String(repeating: "x", count: 1_000_000), among: known) == nil)
+    expect(Nearest.hint("zzzzzz", among: ["b", "a"]), is: "known: a, b")
+    expect(Nearest.hint("lanes", among: ["lane"]), is: "did you mean 'lane'?")
+    expect(Nearest.hint("x", among: []), is: "there are none")
+    expect(Nearest.match(String(repeating: "x", count: 1_000_000), among: known), is: nil)
   }
 }
 
 struct NamesTests {
   @Test func userIDsAreShortLinesOfText() {
     for id in ["1", "user@example.com", "Zoë 😀", String(repeating: "x", count: 256)] {
-      #expect((try? UserID.read(id)) == id)
+      expect(try? UserID.read(id), is: id)
     }
     for id in [
       "", String(repeating: "x", count: 257), String(repeating: "é", count: 129), "a\nb", "a\0", "\u{7F}", "\u{85}",
@@ -131,17 +132,17 @@ struct NamesTests {
   }
 
   @Test func plainNamesHaveNoCharacterWithAMeaning() {
-    for name in ["a", "A-z_0.9", String(repeating: "x", count: 64)] { #expect(PlainName.isValid(name)) }
+    for name in ["a", "A-z_0.9", String(repeating: "x", count: 64)] { expect(PlainName.isValid(name)) }
     for name in ["", "a b", "a|b", "{a}", "é", "a/b", String(repeating: "x", count: 65)] {
-      #expect(!PlainName.isValid(name))
+      expect(!PlainName.isValid(name))
     }
   }
 
   @Test func excerptsAreShortAndHarmless() {
-    #expect(Excerpt.quoted("a\u{1B}[31mb\n") == "'a\u{FFFD}[31mb\u{FFFD}'")
-    #expect(Excerpt.quoted(String(repeating: "x", count: 1000)).count == 51)
+    expect(Excerpt.quoted("a\u{1B}[31mb\n"), is: "'a\u{FFFD}[31mb\u{FFFD}'")
+    expect(Excerpt.quoted(String(repeating: "x", count: 1000)).count, is: 51)
     // Text that looks like "userexe.pdf" is another name (UAX #9).
-    #expect(Excerpt.quoted("a\u{202E}b\u{2066}c\u{200F}d") == "'a\u{FFFD}b\u{FFFD}c\u{FFFD}d'")
-    #expect(Excerpt.harmless("a\u{202E}b") == "a\u{FFFD}b" && Excerpt.harmless("שלום") == "שלום")
+    expect(Excerpt.quoted("a\u{202E}b\u{2066}c\u{200F}d"), is: "'a\u{FFFD}b\u{FFFD}c\u{FFFD}d'")
+    expect(Excerpt.harmless("a\u{202E}b") == "a\u{FFFD}b" && Excerpt.harmless("שלום") == "שלום")
   }
 }

@@ -1,4 +1,5 @@
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -101,7 +102,7 @@ struct CronScheduleTests {
     var instant = try #require(Timestamp.milliseconds(start)) / 1000
     for text in expected {
       instant = try #require(schedule.next(after: instant, in: .utc))
-      #expect(WallTime.format(instant) == text + ":00")
+      expect(WallTime.format(instant), is: text + ":00")
     }
   }
 
@@ -118,7 +119,7 @@ struct CronScheduleTests {
   ])
   func problemOfTheScheduleIsNamed(cron: String, message: String) {
     let error = #expect(throws: CronError.self) { try CronSchedule(parsing: cron) }
-    #expect(error?.message.contains(message) == true, "\(error?.message ?? "")")
+    expect(error?.message.contains(message), is: true, "\(error?.message ?? "")")
   }
 
   @Test func lastTimeOfAPeriodIsFound() throws {
@@ -128,7 +129,7 @@ struct CronScheduleTests {
       for _ in 0..<20 {
         let start = 1_796_115_600 + Int.random(in: 0..<86400, using: &seed)
         let end = start + Int.random(in: 0..<20 * 86400, using: &seed)
-        #expect(schedule.last(until: end, after: start, in: .utc) == times(schedule, from: start, to: end, .utc).last)
+        expect(schedule.last(until: end, after: start, in: .utc), is: times(schedule, from: start, to: end, .utc).last)
       }
     }
   }

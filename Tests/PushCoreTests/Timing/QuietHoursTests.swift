@@ -1,4 +1,5 @@
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -38,7 +39,7 @@ struct QuietHoursTests {
           }
           if let end, (end - start) / 300 < isQuiet.count {
             let expected = isQuiet[step...].firstIndex(of: false) ?? 0
-            #expect(end == start + expected * 300)
+            expect(end, is: start + expected * 300)
           }
         }
       }

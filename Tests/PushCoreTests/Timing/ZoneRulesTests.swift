@@ -1,5 +1,6 @@
 import Foundation
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -49,7 +50,7 @@ struct ZoneRulesTests {
         if found != expected { Issue.record("\(line): the offset is \(found)") }
       }
     }
-    #expect(zones.count > 400 && walls > 8000 && instants > 8000)
+    expect(zones.count > 400 && walls > 8000 && instants > 8000)
   }
 
   @Test(.enabled(if: rules("Europe/Berlin") != nil, "there is no tzdata in /usr/share/zoneinfo"))
@@ -59,13 +60,13 @@ struct ZoneRulesTests {
       let seconds = try #require(WallTime.seconds(wall))
       return Timestamp.format(milliseconds: berlin.instant(ofWall: seconds) * 1000)
     }
-    #expect(try instant("2027-03-28T01:59:59") == "2027-03-28T00:59:59.000Z")
-    #expect(try instant("2027-03-28T02:30:00") == "2027-03-28T01:00:00.000Z")
-    #expect(try instant("2027-03-28T03:00:00") == "2027-03-28T01:00:00.000Z")
-    #expect(try instant("2027-10-31T02:30:00") == "2027-10-31T00:30:00.000Z")
-    #expect(try instant("2027-10-31T03:00:00") == "2027-10-31T02:00:00.000Z")
+    expect(try instant("2027-03-28T01:59:59"), is: "2027-03-28T00:59:59.000Z")
+    expect(try instant("2027-03-28T02:30:00"), is: "2027-03-28T01:00:00.000Z")
+    expect(try instant("2027-03-28T03:00:00"), is: "2027-03-28T01:00:00.000Z")
+    expect(try instant("2027-10-31T02:30:00"), is: "2027-10-31T00:30:00.000Z")
+    expect(try instant("2027-10-31T03:00:00"), is: "2027-10-31T02:00:00.000Z")
     // This time follows from the rule at the end of the file, long after its last change.
-    #expect(try instant("2150-07-01T12:00:00") == "2150-07-01T10:00:00.000Z")
+    expect(try instant("2150-07-01T12:00:00"), is: "2150-07-01T10:00:00.000Z")
   }
 
   @Test func everyChangeOfAZoneIsListedOnceAndInOrder() throws {
@@ -73,18 +74,18 @@ struct ZoneRulesTests {
       guard let rules = Self.rules(zone) else { continue }
       let range = 1_600_000_000..<4_000_000_000
       let changes = rules.changes(in: range)
-      #expect(changes.count > 100)
+      expect(changes.count > 100)
       var offset = rules.offset(at: range.lowerBound)
       for change in changes {
-        #expect(rules.offset(at: change.at - 1) == offset && rules.offset(at: change.at) == change.offset)
+        expect(rules.offset(at: change.at - 1) == offset && rules.offset(at: change.at) == change.offset)
         offset = change.offset
       }
     }
   }
 
   @Test func invalidZoneFileIsRejected() throws {
-    #expect(ZoneRules(tzif: []) == nil)
-    #expect(ZoneRules(tzif: Array("TZif2".utf8)) == nil)
+    expect(ZoneRules(tzif: []), is: nil)
+    expect(ZoneRules(tzif: Array("TZif2".utf8)), is: nil)
     guard let whole = FileManager.default.contents(atPath: Self.folder + "/Europe/Berlin").map(Array.init) else {
       return
     }
@@ -106,20 +107,20 @@ struct ZoneRulesTests {
 
 struct WallTimeTests {
   @Test func readsWhatClocksShowAndNoInstant() {
-    #expect(WallTime.seconds("2026-12-01T09:00:00") == 1_796_115_600)
-    #expect(WallTime.format(1_796_115_600) == "2026-12-01T09:00:00")
+    expect(WallTime.seconds("2026-12-01T09:00:00"), is: 1_796_115_600)
+    expect(WallTime.format(1_796_115_600), is: "2026-12-01T09:00:00")
     for text in ["2026-12-01T09:00:00Z", "2026-12-01T09:00:00+01:00", "2026-12-01", "2026-12-01T24:00:00", "", "09:00"]
     {
-      #expect(WallTime.seconds(text) == nil)
+      expect(WallTime.seconds(text), is: nil)
     }
   }
 
   @Test func readsTimesOfDay() {
-    #expect(WallTime.timeOfDay("08:30") == 30600)
-    #expect(WallTime.timeOfDay("8:30") == 30600)
-    #expect(WallTime.timeOfDay("00:00") == 0)
+    expect(WallTime.timeOfDay("08:30"), is: 30600)
+    expect(WallTime.timeOfDay("8:30"), is: 30600)
+    expect(WallTime.timeOfDay("00:00"), is: 0)
     for text in ["24:00", "8", "08:60", "08:3", "008:30", "-1:30", "+1:30", "٠8:30", ":30", "08:30:00"] {
-      #expect(WallTime.timeOfDay(text) == nil)
+      expect(WallTime.timeOfDay(text), is: nil)
     }
   }
 }

@@ -1,4 +1,5 @@
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -14,63 +15,63 @@ struct ConnectionDriverTests {
   /// Returns a driver whose connection has one accepted push and none in flight.
   private func established(idleLimit: UInt64? = nil) -> ConnectionDriver {
     var driver = makeDriver(idleLimit: idleLimit)
-    expect(driver.mayOpen(.open, credential: 1), .open(1))
+    expect(driver.mayOpen(.open, credential: 1), is: .open(1))
     driver.recordHandover(1, now: 0)
     let isFirst = driver.answered(.accepted, .clears, sentAt: 0, waiting: 0, now: 1)
-    #expect(isFirst)
+    expect(isFirst)
     return driver
   }
 
   @Test("the driver asks to open and obeys the supply")
   func opening() {
     var driver = makeDriver()
-    #expect(driver.wantsPushes(.streams(0)))
-    expect(driver.next(.streams(0), credential: 1, now: 0), .askToOpen)
-    expect(driver.mayOpen(nil, credential: 1), .rest)
-    expect(driver.mayOpen(.wait(7), credential: 1), .checkAgain(after: 7))
-    expect(driver.mayOpen(.open, credential: 1), .open(1))
-    #expect(driver.phase == .opening)
+    expect(driver.wantsPushes(.streams(0)))
+    expect(driver.next(.streams(0), credential: 1, now: 0), is: .askToOpen)
+    expect(driver.mayOpen(nil, credential: 1), is: .rest)
+    expect(driver.mayOpen(.wait(7), credential: 1), is: .checkAgain(after: 7))
+    expect(driver.mayOpen(.open, credential: 1), is: .open(1))
+    expect(driver.phase, is: .opening)
     // One push is allowed until the first is accepted.
-    expect(driver.next(.streams(50), credential: 1, now: 0), .take(upTo: 1))
+    expect(driver.next(.streams(50), credential: 1, now: 0), is: .take(upTo: 1))
     driver.recordHandover(1, now: 0)
-    #expect(!driver.wantsPushes(.streams(50)))
-    expect(driver.next(.streams(50), credential: 1, now: 0), .rest)
+    expect(!driver.wantsPushes(.streams(50)))
+    expect(driver.next(.streams(50), credential: 1, now: 0), is: .rest)
     driver.failedToOpen()
-    expect(driver.next(.streams(0), credential: 1, now: 0), .askToOpen)
+    expect(driver.next(.streams(0), credential: 1, now: 0), is: .askToOpen)
   }
 
   @Test("takes are limited by the window, the streams, and the number that can be taken back")
   func room() {
     var driver = established()
     let limit = driver.window.limit
-    expect(driver.next(.streams(1000), credential: 1, now: 2), .take(upTo: limit))
-    expect(driver.next(.streams(3), credential: 1, now: 2), .take(upTo: 3))
-    expect(driver.next(.streams(0), credential: 1, now: 2), .rest)
-    expect(driver.next(.queue(waiting: 4), credential: 1, now: 2), .rest)
-    expect(driver.next(.queue(waiting: 3), credential: 1, now: 2), .take(upTo: 1))
+    expect(driver.next(.streams(1000), credential: 1, now: 2), is: .take(upTo: limit))
+    expect(driver.next(.streams(3), credential: 1, now: 2), is: .take(upTo: 3))
+    expect(driver.next(.streams(0), credential: 1, now: 2), is: .rest)
+    expect(driver.next(.queue(waiting: 4), credential: 1, now: 2), is: .rest)
+    expect(driver.next(.queue(waiting: 3), credential: 1, now: 2), is: .take(upTo: 1))
     var wide = ConnectionDriver(window: CongestionWindow(fixed: 1000), idleLimit: nil)
     _ = wide.mayOpen(.open, credential: 1)
     wide.recordHandover(1, now: 0)
     _ = wide.answered(.accepted, .clears, sentAt: 0, waiting: 0, now: 1)
-    expect(wide.next(.streams(1000), credential: 1, now: 2), .take(upTo: ConnectionDriver.largestShare))
+    expect(wide.next(.streams(1000), credential: 1, now: 2), is: .take(upTo: ConnectionDriver.largestShare))
   }
 
   @Test("another credential, or a long idle time without detection of its death, replaces the connection")
   func replacedBeforeUse() {
     var driver = established(idleLimit: 100)
-    expect(driver.next(.streams(9), credential: 1, now: 99), .take(upTo: 9))
-    expect(driver.next(.streams(9), credential: 1, now: 100), .replace(1, .closed(accepted: 1)))
-    expect(driver.nextFinished(), 1)
-    expect(driver.nextFinished(), nil)
+    expect(driver.next(.streams(9), credential: 1, now: 99), is: .take(upTo: 9))
+    expect(driver.next(.streams(9), credential: 1, now: 100), is: .replace(1, .closed(accepted: 1)))
+    expect(driver.nextFinished(), is: 1)
+    expect(driver.nextFinished(), is: nil)
     driver = established(idleLimit: 100)
     driver.recordHandover(1, now: 0)
     // A connection that waits for an answer is not idle.
-    expect(driver.next(.streams(0), credential: 1, now: 1000), .rest)
-    expect(driver.next(.streams(9), credential: 2, now: 0), .replace(1, .closed(accepted: 1)))
-    expect(driver.nextFinished(), nil)
+    expect(driver.next(.streams(0), credential: 1, now: 1000), is: .rest)
+    expect(driver.next(.streams(9), credential: 2, now: 0), is: .replace(1, .closed(accepted: 1)))
+    expect(driver.nextFinished(), is: nil)
     driver.ended(on: 1)
-    expect(driver.nextFinished(), 1)
-    expect(driver.mayOpen(.open, credential: 2), .open(2))
+    expect(driver.nextFinished(), is: 1)
+    expect(driver.mayOpen(.open, credential: 2), is: .open(2))
   }
 
   struct Case: CustomTestStringConvertible, Sendable {
@@ -133,7 +134,7 @@ struct ConnectionDriverTests {
       let conclusion = verdict.conclude(
         row.condition, lossReason: row.losses.isEmpty ? nil : "lost", isEstablished: isEstablished,
         isNarrow: row.isNarrow)
-      #expect(conclusion == expected, "established: \(isEstablished)")
+      expect(conclusion, is: expected, "established: \(isEstablished)")
     }
   }
 
@@ -141,24 +142,25 @@ struct ConnectionDriverTests {
   func lostTogether() {
     var verdict = ConnectionVerdict()
     for _ in 0..<9 { verdict.record(.ofPush, sentAt: 5, now: 10) }
-    #expect(verdict.conclude(.working, lossReason: "lost", isEstablished: true, isNarrow: false) == .pushesLost("lost"))
+    expect(
+      verdict.conclude(.working, lossReason: "lost", isEstablished: true, isNarrow: false), is: .pushesLost("lost"))
   }
 
   @Test("draining replaces the connection, takes nothing more, and ends with the last answer")
   func draining() {
     var driver = established()
     driver.recordHandover(2, now: 1)
-    expect(driver.drain(), .replace(1, .closed(accepted: 1)))
-    expect(driver.drain(), .rest)
-    #expect(!driver.wantsPushes(.streams(9)))
-    expect(driver.next(.streams(9), credential: 1, now: 2), .rest)
-    expect(driver.mayOpen(.open, credential: 1), .rest)
+    expect(driver.drain(), is: .replace(1, .closed(accepted: 1)))
+    expect(driver.drain(), is: .rest)
+    expect(!driver.wantsPushes(.streams(9)))
+    expect(driver.next(.streams(9), credential: 1, now: 2), is: .rest)
+    expect(driver.mayOpen(.open, credential: 1), is: .rest)
     driver.ended(on: 1)
-    expect(driver.nextFinished(), nil)
-    #expect(!driver.hasEnded)
+    expect(driver.nextFinished(), is: nil)
+    expect(!driver.hasEnded)
     driver.ended(on: 1)
-    expect(driver.nextFinished(), 1)
-    #expect(driver.hasEnded)
+    expect(driver.nextFinished(), is: 1)
+    expect(driver.hasEnded)
   }
 
   @Test(
@@ -171,13 +173,6 @@ struct ConnectionDriverTests {
       model.run(steps: 400)
     }
   }
-}
-
-/// Compares the results of mutating calls, which `#expect` can't contain.
-private func expect<Value: Equatable>(
-  _ value: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation
-) {
-  #expect(value == expected, sourceLocation: sourceLocation)
 }
 
 /// Executes a driver's actions on simulated connections with random events.

@@ -1,5 +1,6 @@
 import APNsSimulator
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -45,10 +46,10 @@ struct ConnectionLifetimeTests {
     let harness = try await PoolHarness(engine: engine, connections: 2, knobs: goAway.knobs)
     try await sendAll(harness, 600)
     let counters = await harness.simulator.counters()
-    #expect(counters.goAways >= 3)
+    expect(counters.goAways >= 3)
     // A push that may have been processed is sent again under the same id. At most the pushes in flight at a GOAWAY are
     // repeated.
-    #expect(counters.duplicatesReceived <= counters.goAways * 200)
+    expect(counters.duplicatesReceived <= counters.goAways * 200)
     await harness.stop()
   }
 
@@ -62,7 +63,7 @@ struct ConnectionLifetimeTests {
     let knobs = SimulatorKnobs { $0.goAwayAfterRequests = 400 }
     let harness = try await PoolHarness(engine: engine, reconnect: limits, knobs: knobs)
     try await sendAll(harness, 3000)
-    #expect(await harness.simulator.counters().connections >= 6)
+    expect(await harness.simulator.counters().connections >= 6)
     await harness.stop()
   }
 
@@ -75,7 +76,7 @@ struct ConnectionLifetimeTests {
     let harness = try await PoolHarness(engine: engine, streams: 4, knobs: knobs)
     // At 200 pushes a second, this takes three seconds.
     try await sendAll(harness, 600)
-    #expect(await harness.simulator.counters().connections >= 2)
+    expect(await harness.simulator.counters().connections >= 2)
     await harness.stop()
   }
 
@@ -90,14 +91,14 @@ struct ConnectionLifetimeTests {
     harness.pool.submit(PoolHarness.batch([100]), lane: 0)
     var completion = try await harness.completions.one()
     while completion.kind != .answered {
-      #expect(completion.kind == .notSent)
+      expect(completion.kind, is: .notSent)
       harness.pool.submit(PoolHarness.batch([100]), lane: 0)
       completion = try await harness.completions.one()
     }
-    #expect(completion.status == 200)
+    expect(completion.status, is: 200)
     let counters = await harness.simulator.counters()
-    #expect(counters.connections == 2)
-    #expect(counters.received == 11)
+    expect(counters.connections, is: 2)
+    expect(counters.received, is: 11)
     await harness.stop()
   }
 
@@ -107,15 +108,15 @@ struct ConnectionLifetimeTests {
   func addresses(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine)
     // An earlier look-up returned this address. Now it returns only the address of the simulator.
-    #expect(harness.pool.mayConnect(0, to: "192.0.2.1"))
+    expect(harness.pool.mayConnect(0, to: "192.0.2.1"))
     try await sendAll(harness, 10)
-    #expect(harness.pool.published.connections[0].address == "127.0.0.1")
+    expect(harness.pool.published.connections[0].address, is: "127.0.0.1")
     harness.pool.submit(PoolHarness.batch([100], isUnproven: true), lane: 0)
-    #expect(try await harness.completions.one().kind == .notSent)
-    #expect(await harness.simulator.counters().connections == 1)
+    expect(try await harness.completions.one().kind, is: .notSent)
+    expect(await harness.simulator.counters().connections, is: 1)
     harness.pool.submit(PoolHarness.batch([100], isUnproven: true), lane: 0)
-    #expect(try await harness.completions.one().status == 200)
-    #expect(harness.pool.published.connections.map(\.address) == ["127.0.0.1", "127.0.0.1"])
+    expect(try await harness.completions.one().status, is: 200)
+    expect(harness.pool.published.connections.map(\.address), is: ["127.0.0.1", "127.0.0.1"])
     await harness.stop()
   }
 
@@ -125,10 +126,10 @@ struct ConnectionLifetimeTests {
     for tag in UInt64(0)..<5 {
       harness.pool.submit(PoolHarness.batch([tag]), lane: 0)
       // No push comes back unsent, because none was tried on the old connection.
-      #expect(try await harness.completions.one().status == 200)
+      expect(try await harness.completions.one().status, is: 200)
     }
-    #expect(await harness.simulator.counters().connections == 5)
-    #expect(harness.pool.published.failures == 0)
+    expect(await harness.simulator.counters().connections, is: 5)
+    expect(harness.pool.published.failures, is: 0)
     await harness.stop()
   }
 
@@ -141,12 +142,12 @@ struct ConnectionLifetimeTests {
     let harness = try await PoolHarness(engine: engine, streams: 100, requestTimeout: 1_000_000_000, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<300), lane: 0)
     let completions = await harness.completions.next(300)
-    #expect(Set(completions.map(\.tag)) == Set(0..<300))
-    #expect(completions.allSatisfy { $0.kind == .ambiguous || $0.status == 200 || $0.kind == .notSent })
+    expect(Set(completions.map(\.tag)), is: Set(0..<300))
+    expect(completions.allSatisfy { $0.kind == .ambiguous || $0.status == 200 || $0.kind == .notSent })
     let counters = await harness.simulator.counters()
-    #expect(counters.faults["silentAfterRequests", default: 0] >= 1)
-    #expect(counters.connections >= 2)
-    #expect(completions.count { $0.status == 200 } >= 100)
+    expect(counters.faults["silentAfterRequests", default: 0] >= 1)
+    expect(counters.connections >= 2)
+    expect(completions.count { $0.status == 200 } >= 100)
     await harness.stop()
   }
 
@@ -158,14 +159,14 @@ struct ConnectionLifetimeTests {
     harness.pool.submit(PoolHarness.batch([0]), lane: 0)
     while harness.pool.published.connections[0].inFlight == 0 { await Task.yield() }
     harness.credential.record(.refused(Reason.invalidProviderToken.code, generation: generation))
-    #expect(try await harness.completions.one().kind == .notSent)
-    #expect(harness.pool.published.connections[0].inFlight == 0)
-    #expect(await harness.simulator.counters().received == 0)
+    expect(try await harness.completions.one().kind, is: .notSent)
+    expect(harness.pool.published.connections[0].inFlight, is: 0)
+    expect(await harness.simulator.counters().received, is: 0)
     // The same connection is used after the repair.
     harness.credential.resume()
     harness.pool.submit(PoolHarness.batch([0]), lane: 0)
-    #expect(try await harness.completions.one().status == 200)
-    #expect(await harness.simulator.counters().connections == 1)
+    expect(try await harness.completions.one().status, is: 200)
+    expect(await harness.simulator.counters().connections, is: 1)
     await harness.stop()
   }
 
@@ -196,7 +197,7 @@ struct ConnectionLifetimeTests {
     harness.pool.submit(PoolHarness.batch(0..<100), lane: 0)
     // Three of four pushes fail.
     let failed = await harness.completions.next(3)
-    #expect(failed.allSatisfy { $0.kind == .notSent }, "\(failed)")
+    expect(failed.allSatisfy { $0.kind == .notSent }, "\(failed)")
     await harness.simulator.set(SimulatorKnobs())
     var unsent = failed.map(\.tag)
     var accepted: Set<UInt64> = []
@@ -206,10 +207,10 @@ struct ConnectionLifetimeTests {
       // All attempts may have failed before the server was reachable.
       if unsent.count == 4 { break }
     }
-    #expect(harness.pool.published.openings <= 4)
-    #expect(accepted.union(unsent).count == accepted.count + unsent.count)
+    expect(harness.pool.published.openings <= 4)
+    expect(accepted.union(unsent).count, is: accepted.count + unsent.count)
     let left = await harness.pool.drain(deadline: 1_000_000_000)
-    #expect(accepted.count + unsent.count + left.count == 100)
+    expect(accepted.count + unsent.count + left.count, is: 100)
     await harness.simulator.stop()
   }
 
@@ -220,8 +221,8 @@ struct ConnectionLifetimeTests {
     while accepted.count < count {
       for completion in await harness.completions.next(1) {
         if completion.kind == .answered {
-          #expect(completion.status == 200)
-          #expect(accepted.insert(completion.tag).inserted)
+          expect(completion.status, is: 200)
+          expect(accepted.insert(completion.tag).inserted)
         } else {
           harness.pool.submit(PoolHarness.batch([completion.tag]), lane: 0)
         }

@@ -2,6 +2,7 @@ import APNsSimulator
 import EventLoop
 import PushCore
 import TLS
+import TestKit
 import TestSupport
 import Testing
 
@@ -35,16 +36,16 @@ struct ConnectionPolicyTests {
   @Test("a connection begins with its full window, and with one push after an outage")
   func start() {
     var driver = Self.driver(Self.policy())
-    #expect(driver.next(.streams(1000), credential: 1, now: 0) == .take(upTo: 100))
+    expect(driver.next(.streams(1000), credential: 1, now: 0), is: .take(upTo: 100))
     driver.recordHandover(100, now: 0)
     // A rejection is an answer too: the window stays wide.
     _ = driver.answered(.rejected, .none, sentAt: 0, waiting: 0, now: 10)
-    #expect(driver.window.limit == 100)
+    expect(driver.window.limit, is: 100)
     driver.limitToOnePush()
-    #expect(driver.window.limit == 1)
-    #expect(driver.next(.streams(1000), credential: 1, now: 20) == .rest)
+    expect(driver.window.limit, is: 1)
+    expect(driver.next(.streams(1000), credential: 1, now: 20), is: .rest)
     _ = driver.answered(.accepted, .clears, sentAt: 0, waiting: 0, now: 30)
-    #expect(driver.window.limit == 50, "half the width before")
+    expect(driver.window.limit, is: 50, "half the width before")
   }
 
   @Test("at its maximum age a connection takes no more pushes, and those in flight are not affected")
@@ -53,27 +54,27 @@ struct ConnectionPolicyTests {
       $0.maximumAge = 1000
       $0.ageSpread = 0.1
     }
-    #expect(policy.expiry(openedAt: 5, chance: 0) == 1005)
-    #expect(policy.expiry(openedAt: 5, chance: 1) == 905)
+    expect(policy.expiry(openedAt: 5, chance: 0), is: 1005)
+    expect(policy.expiry(openedAt: 5, chance: 1), is: 905)
     var driver = Self.driver(policy)
     driver.recordHandover(2, now: 1)
-    #expect(driver.checkAge(now: 899) == .rest)
-    #expect(driver.next(.streams(9), credential: 1, now: 899) == .take(upTo: 9))
-    #expect(driver.next(.streams(9), credential: 1, now: 900) == .replace(1, .closed(accepted: 0)))
-    #expect(driver.nextFinished() == nil)
+    expect(driver.checkAge(now: 899), is: .rest)
+    expect(driver.next(.streams(9), credential: 1, now: 899), is: .take(upTo: 9))
+    expect(driver.next(.streams(9), credential: 1, now: 900), is: .replace(1, .closed(accepted: 0)))
+    expect(driver.nextFinished(), is: nil)
     for _ in 0..<2 { driver.ended(on: 1) }
-    #expect(driver.nextFinished() == 1)
+    expect(driver.nextFinished(), is: 1)
   }
 
   @Test("a connection without a push in flight is closed when it was idle for too long")
   func idle() {
     var driver = Self.driver(Self.policy { $0.idleClose = 90 })
     driver.recordHandover(1, now: 10)
-    #expect(driver.checkAge(now: 1000) == .rest)
+    expect(driver.checkAge(now: 1000), is: .rest)
     _ = driver.answered(.accepted, .clears, sentAt: 10, waiting: 0, now: 1000)
-    #expect(driver.checkAge(now: 1089) == .rest)
-    #expect(driver.checkAge(now: 1090) == .replace(1, .closed(accepted: 1)))
-    #expect(driver.checkAge(now: 5000) == .rest, "there is no connection")
+    expect(driver.checkAge(now: 1089), is: .rest)
+    expect(driver.checkAge(now: 1090), is: .replace(1, .closed(accepted: 1)))
+    expect(driver.checkAge(now: 5000), is: .rest, "there is no connection")
   }
 
   @Test("a connection is saturated while all its streams are busy and answers are not late")
@@ -91,16 +92,16 @@ struct ConnectionPolicyTests {
         _ = driver.answered(.accepted, .clears, sentAt: began, waiting: 0, now: now)
       }
     }
-    #expect(!driver.isSaturated)
+    expect(!driver.isSaturated)
     for _ in 0..<3 { round(latency: 20) }
-    #expect(driver.isSaturated)
+    expect(driver.isSaturated)
     // A round also has answers that belong to the round before it.
     for _ in 0..<2 { round(latency: 400) }
-    #expect(!driver.isSaturated, "answers are late")
+    expect(!driver.isSaturated, "answers are late")
     for _ in 0..<3 { round(latency: 20) }
-    #expect(driver.isSaturated)
-    #expect(driver.next(.streams(50), credential: 1, now: now) == .take(upTo: 50))
-    #expect(!driver.isSaturated, "streams are free")
+    expect(driver.isSaturated)
+    expect(driver.next(.streams(50), credential: 1, now: now), is: .take(upTo: 50))
+    expect(!driver.isSaturated, "streams are free")
   }
 
   // MARK: PINGs
@@ -114,23 +115,23 @@ struct ConnectionPolicyTests {
     }
     func answered(_ now: UInt64) {
       watch.received(now: now)
-      #expect(next(now) == .none)
+      expect(next(now), is: .none)
     }
     watch.received(now: 1000)
-    #expect(next(1009, isBusy: true) == .none)
-    #expect(next(1010, isBusy: true) == .ping)
+    expect(next(1009, isBusy: true), is: .none)
+    expect(next(1010, isBusy: true), is: .ping)
     answered(1011)
-    #expect(next(1111) == .ping)
+    expect(next(1111), is: .ping)
     answered(1112)
-    #expect(next(2000) == .none, "the third PING since the request")
-    #expect(next(2000, isBusy: true) == .none)
+    expect(next(2000), is: .none, "the third PING since the request")
+    expect(next(2000, isBusy: true), is: .none)
     watch.requested()
-    #expect(next(2000, isBusy: true) == .ping)
-    #expect(next(2004, isBusy: true) == .none)
-    #expect(next(2005, isBusy: true) == .dead)
+    expect(next(2000, isBusy: true), is: .ping)
+    expect(next(2004, isBusy: true), is: .none)
+    expect(next(2005, isBusy: true), is: .dead)
     watch = PeerMonitor()
     for turn: UInt64 in 1...5 {
-      #expect(next(turn * 200, most: nil) == .ping)
+      expect(next(turn * 200, most: nil), is: .ping)
       answered(turn * 200 + 1)
     }
   }
@@ -165,24 +166,24 @@ struct ConnectionPolicyTests {
   @Test("another connection opens when all open ones are saturated")
   func growth() throws {
     let pool = try makePool(connections: 3)
-    #expect(pool.published.connections.map(\.isForUnproven) == [false, false, false])
+    expect(pool.published.connections.map(\.isForUnproven), is: [false, false, false])
     pool.submit(PoolHarness.batch(0..<10), lane: 0)
-    #expect(opens(pool, 0))
+    expect(opens(pool, 0))
     pool.record(.opening, of: 0)
-    #expect(!opens(pool, 1))
+    expect(!opens(pool, 1))
     pool.record(.established, of: 0)
-    #expect(!opens(pool, 1))
+    expect(!opens(pool, 1))
     pool.record(.saturated(true), of: 0)
-    #expect(opens(pool, 1))
+    expect(opens(pool, 1))
     pool.record(.opening, of: 1)
     pool.record(.established, of: 1)
-    #expect(!opens(pool, 2), "the second one has free streams")
+    expect(!opens(pool, 2), "the second one has free streams")
     pool.record(.saturated(true), of: 1)
-    #expect(opens(pool, 2))
+    expect(opens(pool, 2))
     pool.record(.saturated(false), of: 0)
-    #expect(!opens(pool, 2))
+    expect(!opens(pool, 2))
     pool.record(.failed("reset", accepted: 1), of: 0)
-    #expect(opens(pool, 2), "a closed connection does not count")
+    expect(opens(pool, 2), "a closed connection does not count")
   }
 
   @Test("unproven pushes use all connections if the service has none for them")
@@ -193,7 +194,7 @@ struct ConnectionPolicyTests {
       Issue.record("no pushes")
       return
     }
-    #expect(part.batch.pushes[part.range].map(\.tag) == [0, 1])
+    expect(part.batch.pushes[part.range].map(\.tag), is: [0, 1])
   }
 
   @Test("the service's policy limits streams and the wait for answers")
@@ -240,9 +241,9 @@ struct ConnectionPolicyTests {
     }
     let configuration = ConnectionPool.Configuration(
       endpoint: .sandbox, service: Careful(), maximumStreams: 500, requestTimeout: 5_000_000_000)
-    #expect(configuration.maximumStreams == 100 && configuration.unprovenStreams == 100)
-    #expect(configuration.requestTimeout == 20_000_000_000)
-    #expect(configuration.unprovenNumber == nil)
+    expect(configuration.maximumStreams == 100 && configuration.unprovenStreams == 100)
+    expect(configuration.requestTimeout, is: 20_000_000_000)
+    expect(configuration.unprovenNumber, is: nil)
   }
 
   // MARK: The engines
@@ -253,7 +254,7 @@ struct ConnectionPolicyTests {
       engine: engine, streams: 60, knobs: SimulatorKnobs { $0.withheldShare = 1 }, policy: Self.policy())
     harness.pool.submit(PoolHarness.batch(0..<200), lane: 0)
     try await poll(until: "60 pushes are in flight", every: .milliseconds(5)) { harness.pool.published.inFlight >= 60 }
-    #expect(harness.pool.published.openings == 1)
+    expect(harness.pool.published.openings, is: 1)
     await harness.stop()
   }
 
@@ -269,13 +270,13 @@ struct ConnectionPolicyTests {
       for completion in await harness.completions.next(50) {
         // A push that the old connection had not begun comes back unsent.
         if completion.kind == .notSent { harness.pool.submit(PoolHarness.batch([completion.tag]), lane: 0) }
-        #expect(completion.status == 200 || completion.kind == .notSent, "\(completion)")
+        expect(completion.status == 200 || completion.kind == .notSent, "\(completion)")
       }
       next += 50
     }
     let counters = await harness.simulator.counters()
-    #expect(counters.duplicatesReceived == 0)
-    #expect(harness.pool.published.failures == 0)
+    expect(counters.duplicatesReceived, is: 0)
+    expect(harness.pool.published.failures, is: 0)
     await harness.stop()
   }
 
@@ -284,10 +285,10 @@ struct ConnectionPolicyTests {
     let harness = try await PoolHarness(engine: engine, policy: Self.policy { $0.idleClose = 50_000_000 })
     for tag: UInt64 in 1...2 {
       harness.pool.submit(PoolHarness.batch([tag]), lane: 0)
-      #expect(try await harness.completions.one().status == 200)
+      expect(try await harness.completions.one().status, is: 200)
       try await poll(until: "the connection is closed", every: .milliseconds(5)) { harness.pool.published.open == 0 }
     }
-    #expect((harness.pool.published.openings, harness.pool.published.failures) == (2, 0))
+    expect((harness.pool.published.openings, harness.pool.published.failures) == (2, 0))
     await harness.stop()
   }
 }

@@ -1,3 +1,4 @@
+import TestKit
 import Testing
 
 @testable import APNs
@@ -20,7 +21,7 @@ struct ReconnectBudgetTests {
         openings.append(now)
         then(&budget, now)
       case .wait(let delay):
-        #expect(delay > 0)
+        expect(delay > 0)
         now += delay
       }
     }
@@ -30,18 +31,18 @@ struct ReconnectBudgetTests {
   @Test("connections are opened with a pause in between")
   func spacing() {
     var budget = ReconnectBudget(now: start)
-    #expect(budget.request(now: start, jitter: 0.5) == .open)
-    #expect(budget.request(now: start, jitter: 0.5) == .wait(2 * second))
-    #expect(budget.request(now: start + 2 * second, jitter: 0) == .open)
-    #expect(budget.request(now: start + 2 * second, jitter: 0) == .wait(second))
+    expect(budget.request(now: start, jitter: 0.5), is: .open)
+    expect(budget.request(now: start, jitter: 0.5), is: .wait(2 * second))
+    expect(budget.request(now: start + 2 * second, jitter: 0), is: .open)
+    expect(budget.request(now: start + 2 * second, jitter: 0), is: .wait(second))
   }
 
   @Test("an accepted push on the newest connection lets the next one open immediately")
   func established() {
     var budget = ReconnectBudget(now: start)
-    #expect(budget.request(now: start, jitter: 0.5) == .open)
+    expect(budget.request(now: start, jitter: 0.5), is: .open)
     budget.established(now: start + 1)
-    #expect(budget.request(now: start + 1, jitter: 0.5) == .open)
+    expect(budget.request(now: start + 1, jitter: 0.5), is: .open)
   }
 
   @Test("failures double the pause, up to a minute")
@@ -49,8 +50,8 @@ struct ReconnectBudgetTests {
     var budget = ReconnectBudget(now: start)
     let times = openings(in: 600, &budget) { $0.failed(now: $1, jitter: 1) }
     let pauses = zip(times.dropFirst(), times).map { ($0 - $1) / second }
-    #expect(pauses.prefix(6) == [2, 2, 4, 8, 16, 32])
-    #expect(pauses.dropFirst(6).allSatisfy { $0 == 60 })
+    expect(pauses.prefix(6), is: [2, 2, 4, 8, 16, 32])
+    expect(pauses.dropFirst(6).allSatisfy { $0 == 60 })
   }
 
   @Test("connections that work but end immediately are opened no faster than the budget")
@@ -58,8 +59,8 @@ struct ReconnectBudgetTests {
     var budget = ReconnectBudget(now: start)
     let times = openings(in: 60, &budget) { $0.established(now: $1) }
     // Eight connections open in a burst, then one every five seconds.
-    #expect(times.count == 8 + 11)
-    #expect(times.prefix(8).allSatisfy { $0 == start })
+    expect(times.count, is: 8 + 11)
+    expect(times.prefix(8).allSatisfy { $0 == start })
   }
 
   @Test("a minor pool gets half of a burst, and the others the rest")
@@ -73,9 +74,9 @@ struct ReconnectBudgetTests {
       }
       return opened
     }
-    #expect(open(isMinor: true) == 4)
-    #expect(budget.request(now: start, jitter: 0, isMinor: true) == .wait(5 * second))
-    #expect(open(isMinor: false) == 4)
+    expect(open(isMinor: true), is: 4)
+    expect(budget.request(now: start, jitter: 0, isMinor: true), is: .wait(5 * second))
+    expect(open(isMinor: false), is: 4)
   }
 
   @Test("after a quiet time the whole burst is available again")
@@ -88,7 +89,7 @@ struct ReconnectBudgetTests {
       later.established(now: start + 3600 * second)
       opened += 1
     }
-    #expect(opened == 8)
+    expect(opened, is: 8)
   }
 
   @Test("accepted pushes pay for the next connection in full or in part, at most for a burst")
@@ -103,7 +104,7 @@ struct ReconnectBudgetTests {
       budget.established(now: now)
       budget.ended(accepted: 700)
     }
-    #expect(open == 100)
+    expect(open, is: 100)
     // The pushes pay half of the cost of a connection, so they pay for every second one. Eight more are saved up.
     open = 0
     for step in 100..<200 {
@@ -114,6 +115,6 @@ struct ReconnectBudgetTests {
       }
       budget.established(now: now)
     }
-    #expect((14...17).contains(open), "\(open)")
+    expect((14...17).contains(open), "\(open)")
   }
 }

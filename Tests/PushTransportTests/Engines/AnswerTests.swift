@@ -1,5 +1,6 @@
 import APNsSimulator
 import PushCore
+import TestKit
 import Testing
 
 @testable import APNs
@@ -19,12 +20,13 @@ struct AnswerTests {
     ])
     harness.pool.submit(PoolHarness.batch(0...4), lane: 0)
     let completions = await harness.completions.next(5).sorted { $0.tag < $1.tag }
-    #expect(completions.map(\.status) == [200, 410, 410, 400, 400])
-    #expect(
-      completions.map { Reason($0.reason) } == [
+    expect(completions.map(\.status), is: [200, 410, 410, 400, 400])
+    expect(
+      completions.map { Reason($0.reason) },
+      is: [
         .none, .unregistered, .expiredToken, .badDeviceToken, .deviceTokenNotForTopic,
       ])
-    #expect(completions.map(\.timestamp) == [0, 1_700_000_000_123, 1_700_000_000_456, 0, 0])
+    expect(completions.map(\.timestamp), is: [0, 1_700_000_000_123, 1_700_000_000_456, 0, 0])
     await harness.stop()
   }
 
@@ -34,9 +36,9 @@ struct AnswerTests {
     let harness = try await PoolHarness(engine: engine, knobs: knobs)
     harness.pool.submit(PoolHarness.batch([7]), lane: 0)
     let completion = try await harness.completions.one()
-    #expect(completion.status == 499)
-    #expect(completion.reason == .other)
-    #expect(completion.unknownReason == "SomethingNew")
+    expect(completion.status, is: 499)
+    expect(completion.reason, is: .other)
+    expect(completion.unknownReason, is: "SomethingNew")
     await harness.stop()
   }
 
@@ -48,8 +50,8 @@ struct AnswerTests {
     let harness = try await PoolHarness(engine: engine, knobs: knobs)
     harness.pool.submit(PoolHarness.batch([1]), lane: 0)
     let completion = try await harness.completions.one()
-    #expect((completion.status, Reason(completion.reason)) == (503, .serviceUnavailable))
-    #expect(completion.answer.retryAfter == 77)
+    expect((completion.status, Reason(completion.reason)) == (503, .serviceUnavailable))
+    expect(completion.answer.retryAfter, is: 77)
     await harness.stop()
   }
 }

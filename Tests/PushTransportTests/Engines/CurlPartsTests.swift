@@ -2,6 +2,7 @@ import APNs
 import APNsSimulator
 import PushCore
 import TLS
+import TestKit
 import Testing
 
 @testable import PushTransport
@@ -23,7 +24,7 @@ struct CurlPartsTests {
       ("error:0A000438:SSL routines::tlsv1 alert internal error", nil), ("error:0A0004", nil),
       ("SSL_ERROR_SYSCALL, errno 104", nil),
     ]
-    for (text, alert) in texts { #expect(TLSAlert(libcurl: text) == alert, "\(text)") }
+    for (text, alert) in texts { expect(TLSAlert(libcurl: text), is: alert, "\(text)") }
   }
 
   @Test("with a certificate there is no authorization header")
@@ -31,17 +32,18 @@ struct CurlPartsTests {
     let headers = PushHeaders(topic: "a.b", pushType: .alert, priority: 10)
     let identity = try PushCertificateAuthority().issue(topic: "a.b")
     let lines = HeaderList.lines(headers.request, .certificate(identity, generation: 1))
-    #expect(lines.first == "apns-topic: a.b")
-    #expect(!lines.contains { $0.hasPrefix("authorization") })
+    expect(lines.first, is: "apns-topic: a.b")
+    expect(!lines.contains { $0.hasPrefix("authorization") })
   }
 
   @Test("GOAWAY is read from libcurl's verbose messages")
   func goAway() {
-    #expect(CurlGoAway(verbose: "recveived GOAWAY, error=0, last_stream=0\n") == .init(error: 0, lastStream: 0))
-    #expect(
-      CurlGoAway(verbose: "[HTTP/2] received GOAWAY, error=11, last_stream=1355") == .init(error: 11, lastStream: 1355))
-    #expect(CurlGoAway(verbose: "Connected to 127.0.0.1") == nil)
-    #expect(CurlGoAway(verbose: "GOAWAY") == nil)
+    expect(CurlGoAway(verbose: "recveived GOAWAY, error=0, last_stream=0\n"), is: .init(error: 0, lastStream: 0))
+    expect(
+      CurlGoAway(verbose: "[HTTP/2] received GOAWAY, error=11, last_stream=1355"),
+      is: .init(error: 11, lastStream: 1355))
+    expect(CurlGoAway(verbose: "Connected to 127.0.0.1"), is: nil)
+    expect(CurlGoAway(verbose: "GOAWAY"), is: nil)
   }
 
   @Test(
@@ -52,12 +54,12 @@ struct CurlPartsTests {
       "[HTTP/2] [1] [apns-collapse-id: received GOAWAY, error=0, last_stream=0]",
       "received GOAWAY, error=0, last_stream=0]", "received GOAWAY, error=0]\n, last_stream=0",
     ])
-  func forgedGoAway(line: String) { #expect(CurlGoAway(verbose: line) == nil) }
+  func forgedGoAway(line: String) { expect(CurlGoAway(verbose: line), is: nil) }
 
   @Test("configured authorities are the only ones trusted: libcurl's own directory is not used")
   func trust() {
     // The values of file and directory.
-    #expect(PushEndpoint(url: "https://a", trustRoots: "/ca.pem").trustOptions.map(\.value) == ["/ca.pem", nil])
-    #expect(PushEndpoint.production.trustOptions.isEmpty)
+    expect(PushEndpoint(url: "https://a", trustRoots: "/ca.pem").trustOptions.map(\.value), is: ["/ca.pem", nil])
+    expect(PushEndpoint.production.trustOptions.isEmpty)
   }
 }

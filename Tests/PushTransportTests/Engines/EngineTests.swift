@@ -1,6 +1,7 @@
 import APNsSimulator
 import PushCore
 import TLS
+import TestKit
 import TestSupport
 import Testing
 
@@ -19,14 +20,14 @@ struct EngineTests {
       harness.pool.submit(PoolHarness.batch(first..<first + 500), lane: 1)
     }
     let completions = await harness.completions.next(3000)
-    #expect(Set(completions.map(\.tag)) == Set(0..<3000))
-    #expect(completions.allSatisfy { $0.kind == .answered && $0.status == 200 && $0.reason == .none })
+    expect(Set(completions.map(\.tag)), is: Set(0..<3000))
+    expect(completions.allSatisfy { $0.kind == .answered && $0.status == 200 && $0.reason == .none })
     let counters = await harness.simulator.counters()
-    #expect(counters.accepted == 3000)
-    #expect(counters.received == 3000)
-    #expect(counters.duplicates == 0)
-    #expect(counters.refusedStreams == 0)
-    #expect((1...2).contains(counters.connections))
+    expect(counters.accepted, is: 3000)
+    expect(counters.received, is: 3000)
+    expect(counters.duplicates, is: 0)
+    expect(counters.refusedStreams, is: 0)
+    expect((1...2).contains(counters.connections))
     await harness.stop()
   }
 
@@ -39,10 +40,10 @@ struct EngineTests {
     harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
     let completions = await harness.completions.next(3)
     // The pushes are tried one at a time. The next is tried only when the budget allows it.
-    #expect(completions.map(\.tag) == [0, 1, 2])
-    #expect(completions.allSatisfy { $0.kind == .notSent })
-    #expect(harness.pool.published.lastError?.contains("onnect") == true)
-    #expect(harness.pool.published.failures >= 3)
+    expect(completions.map(\.tag), is: [0, 1, 2])
+    expect(completions.allSatisfy { $0.kind == .notSent })
+    expect(harness.pool.published.lastError?.contains("onnect"), is: true)
+    expect(harness.pool.published.failures >= 3)
     await harness.stop()
   }
 
@@ -62,10 +63,10 @@ struct EngineTests {
       credential: harness.credential, onCompletions: { completions.add($0) })
     pool.submit(PoolHarness.batch([1]), lane: 0)
     let completion = try await completions.one()
-    #expect(completion.kind == .notSent)
-    #expect(pool.published.lastError?.contains("certificate") == true)
+    expect(completion.kind, is: .notSent)
+    expect(pool.published.lastError?.contains("certificate"), is: true)
     _ = await pool.drain(deadline: 0)
-    #expect(await harness.simulator.counters().received == 0)
+    expect(await harness.simulator.counters().received, is: 0)
     await harness.stop()
   }
 
@@ -80,16 +81,16 @@ struct EngineTests {
     while accepted.count < 1000 {
       for completion in await harness.completions.next(1) {
         if completion.kind == .answered {
-          #expect(completion.status == 200)
-          #expect(accepted.insert(completion.tag).inserted)
+          expect(completion.status, is: 200)
+          expect(accepted.insert(completion.tag).inserted)
         } else {
           harness.pool.submit(PoolHarness.batch([completion.tag]), lane: 0)
         }
       }
     }
     let counters = await harness.simulator.counters()
-    #expect(counters.goAways >= 3)
-    #expect(counters.connections >= 4)
+    expect(counters.goAways >= 3)
+    expect(counters.connections >= 4)
     await harness.stop()
   }
 
@@ -99,16 +100,16 @@ struct EngineTests {
   func serverGoesAway(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine)
     harness.pool.submit(PoolHarness.batch(0..<50), lane: 0)
-    #expect(await harness.completions.next(50).allSatisfy { $0.status == 200 })
+    expect(await harness.completions.next(50).allSatisfy { $0.status == 200 })
     await harness.simulator.stop()
     var tag: UInt64 = 1000
     // libcurl may read the GOAWAY only with the first push, and check its socket with the second.
     repeat {
       harness.pool.submit(PoolHarness.batch([tag]), lane: 0)
-      #expect(try await harness.completions.one().kind != .answered)
+      expect(try await harness.completions.one().kind != .answered)
       tag += 1
     } while harness.pool.published.open > 0
-    #expect(tag <= 1002)
+    expect(tag <= 1002)
     await harness.stop()
   }
 
@@ -124,14 +125,14 @@ struct EngineTests {
       for completion in await harness.completions.next(1) {
         answers.append(completion)
         if completion.status == 200 { continue }
-        #expect(completion.reason == Reason.expiredProviderToken.code)
+        expect(completion.reason, is: Reason.expiredProviderToken.code)
         harness.pool.submit(PoolHarness.batch([completion.tag]), lane: 0)
       }
     }
     // Only the first push used the old token. The others waited for the new one.
-    #expect(answers.count == 21)
-    #expect(await harness.simulator.counters().connections == 2)
-    #expect(harness.credential.stopped == nil)
+    expect(answers.count, is: 21)
+    expect(await harness.simulator.counters().connections, is: 2)
+    expect(harness.credential.stopped, is: nil)
     await harness.stop()
   }
 
@@ -143,9 +144,9 @@ struct EngineTests {
     let harness = try await PoolHarness(engine: engine, knobs: knobs, measureOffset: { 0 })
     harness.pool.submit(PoolHarness.batch(0..<20), lane: 0)
     let completions = await harness.completions.next(2)
-    #expect(completions.allSatisfy { $0.reason == Reason.expiredProviderToken.code })
-    #expect(harness.credential.stopped == Reason.expiredProviderToken.code)
-    #expect(await harness.pool.drain(deadline: 0) == Array(2..<20))
+    expect(completions.allSatisfy { $0.reason == Reason.expiredProviderToken.code })
+    expect(harness.credential.stopped, is: Reason.expiredProviderToken.code)
+    expect(await harness.pool.drain(deadline: 0), is: Array(2..<20))
     await harness.stop()
   }
 
@@ -156,14 +157,14 @@ struct EngineTests {
     let knobs = SimulatorKnobs { $0.latencyMilliseconds = 50 }
     let harness = try await PoolHarness(engine: engine, streams: 1, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
-    #expect(try await harness.completions.one().tag == 0)
+    expect(try await harness.completions.one().tag, is: 0)
     let taken = harness.pool.cancelBacklog { $0 >= 5 }
     // The test may have been delayed. In any case the last pushes are taken back.
     let first = UInt64(10 - taken.count)
-    #expect(first >= 5 && taken == Array(first..<10))
-    #expect(await harness.completions.next(Int(first) - 1).map(\.tag) == Array(1..<first))
+    expect(first >= 5 && taken == Array(first..<10))
+    expect(await harness.completions.next(Int(first) - 1).map(\.tag), is: Array(1..<first))
     harness.pool.submit(PoolHarness.batch([99]), lane: 0)
-    #expect(try await harness.completions.one().tag == 99)
+    expect(try await harness.completions.one().tag, is: 99)
     await harness.stop()
   }
 
@@ -173,11 +174,11 @@ struct EngineTests {
     let harness = try await PoolHarness(engine: engine, streams: 1, knobs: knobs)
     // The pushes take three seconds, because the test may be delayed before it submits the urgent push.
     harness.pool.submit(PoolHarness.batch(0..<150), lane: 2)
-    #expect(try await harness.completions.one().tag == 0)
+    expect(try await harness.completions.one().tag, is: 0)
     harness.pool.submit(PoolHarness.batch([1000]), lane: 0)
     let tags = await harness.completions.next(150).map(\.tag)
-    #expect(tags.filter { $0 != 1000 } == Array(1..<150))
-    #expect(tags.last != 1000)
+    expect(tags.filter { $0 != 1000 }, is: Array(1..<150))
+    expect(tags.last != 1000)
     await harness.stop()
   }
 
@@ -187,15 +188,15 @@ struct EngineTests {
     let harness = try await PoolHarness(engine: engine, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<10), lane: 0)
     // After the first answer the window has grown, and two more pushes are sent.
-    #expect(try await harness.completions.one().tag == 0)
+    expect(try await harness.completions.one().tag, is: 0)
     _ = try await harness.simulator.counters { $0.received >= 3 }
     let left = await harness.pool.drain(deadline: 30_000_000_000)
     let answered = await harness.completions.next(9 - left.count)
-    #expect(answered.count >= 2)
-    #expect(answered.allSatisfy { $0.status == 200 })
-    #expect(Set(answered.map(\.tag)).union(left) == Set(1..<10))
-    #expect(harness.pool.submit(PoolHarness.batch([11]), lane: 0) == false)
-    #expect(harness.pool.published.inFlight == 0)
+    expect(answered.count >= 2)
+    expect(answered.allSatisfy { $0.status == 200 })
+    expect(Set(answered.map(\.tag)).union(left), is: Set(1..<10))
+    expect(harness.pool.submit(PoolHarness.batch([11]), lane: 0), is: false)
+    expect(harness.pool.published.inFlight, is: 0)
     await harness.stop()
   }
 
@@ -205,15 +206,15 @@ struct EngineTests {
   func drainDeadline(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine)
     harness.pool.submit(PoolHarness.batch([0]), lane: 0)
-    #expect(try await harness.completions.one().status == 200)
+    expect(try await harness.completions.one().status, is: 200)
     let knobs = SimulatorKnobs { $0.latencyMilliseconds = 60_000 }
     await harness.simulator.set(knobs)
     harness.pool.submit(PoolHarness.batch([1]), lane: 0)
     try await poll(until: "two pushes are received", every: .milliseconds(1)) {
       await harness.simulator.counters().received >= 2
     }
-    #expect(await harness.pool.drain(deadline: 1) == [])
-    #expect(try await harness.completions.one().kind == .ambiguous)
+    expect(await harness.pool.drain(deadline: 1), is: [])
+    expect(try await harness.completions.one().kind, is: .ambiguous)
     await harness.stop()
   }
 
@@ -223,15 +224,15 @@ struct EngineTests {
   func timeout(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine, requestTimeout: 2_000_000_000)
     harness.pool.submit(PoolHarness.batch([0]), lane: 0)
-    #expect(try await harness.completions.one().status == 200)
+    expect(try await harness.completions.one().status, is: 200)
     let knobs = SimulatorKnobs { $0.latencyMilliseconds = 60_000 }
     await harness.simulator.set(knobs)
     harness.pool.submit(PoolHarness.batch([1]), lane: 0)
-    #expect(try await harness.completions.one().kind == .ambiguous)
+    expect(try await harness.completions.one().kind, is: .ambiguous)
     await harness.simulator.set(SimulatorKnobs())
     harness.pool.submit(PoolHarness.batch([2]), lane: 0)
-    #expect(try await harness.completions.one().status == 200)
-    #expect(await harness.simulator.counters().connections == 2)
+    expect(try await harness.completions.one().status, is: 200)
+    expect(await harness.simulator.counters().connections, is: 2)
     await harness.stop()
   }
 
@@ -253,8 +254,8 @@ struct EngineTests {
       total += size
     }
     harness.pool.submit(batch, lane: 0)
-    #expect(await harness.completions.next(7).allSatisfy { $0.status == 200 })
-    #expect(await harness.simulator.counters().bodyBytes == total)
+    expect(await harness.completions.next(7).allSatisfy { $0.status == 200 })
+    expect(await harness.simulator.counters().bodyBytes, is: total)
     await harness.stop()
   }
 }

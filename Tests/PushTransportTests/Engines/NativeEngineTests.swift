@@ -1,6 +1,7 @@
 import APNsSimulator
 import EventLoop
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -16,12 +17,12 @@ struct NativeEngineTests {
     let knobs = SimulatorKnobs { $0.refusedShare = 0.05 }
     let harness = try await PoolHarness(engine: .native, knobs: knobs)
     let completions = try await harness.sendUntilAccepted(0..<1000)
-    #expect(completions.allSatisfy { $0.kind != .ambiguous })
-    #expect(completions.count { $0.kind == .notSent } >= 25)
+    expect(completions.allSatisfy { $0.kind != .ambiguous })
+    expect(completions.count { $0.kind == .notSent } >= 25)
     let counters = await harness.simulator.counters()
-    #expect(counters.accepted == 1000)
-    #expect(counters.duplicates == 0)
-    #expect(counters.connections == 1)
+    expect(counters.accepted, is: 1000)
+    expect(counters.duplicates, is: 0)
+    expect(counters.connections, is: 1)
     await harness.stop()
   }
 
@@ -36,11 +37,11 @@ struct NativeEngineTests {
     knobs.repeatsGoAway = isRepeated
     let harness = try await PoolHarness(engine: .native, knobs: knobs)
     let completions = try await harness.sendUntilAccepted(0..<1000)
-    #expect(completions.allSatisfy { $0.kind != .ambiguous })
+    expect(completions.allSatisfy { $0.kind != .ambiguous })
     let counters = await harness.simulator.counters()
-    #expect(counters.accepted == 1000)
-    #expect(counters.duplicates == 0)
-    #expect(counters.goAways >= 6)
+    expect(counters.accepted, is: 1000)
+    expect(counters.duplicates, is: 0)
+    expect(counters.goAways >= 6)
     await harness.stop()
   }
 
@@ -52,10 +53,10 @@ struct NativeEngineTests {
     let completions = await harness.completions.next(1000)
     let counters = await harness.simulator.counters()
     let resets = counters.faults["resetShare"] ?? 0
-    #expect(completions.count { $0.kind == .ambiguous } == resets)
-    #expect(resets >= 25)
-    #expect(completions.allSatisfy { $0.kind != .notSent })
-    #expect(counters.connections == 1)
+    expect(completions.count { $0.kind == .ambiguous }, is: resets)
+    expect(resets >= 25)
+    expect(completions.allSatisfy { $0.kind != .notSent })
+    expect(counters.connections, is: 1)
     await harness.stop()
   }
 
@@ -70,16 +71,16 @@ struct NativeEngineTests {
       let first = UInt64(round * 100)
       // The new limit has arrived with the answer to this push. A push that is sent earlier can't obey the limit.
       harness.pool.submit(PoolHarness.batch([first]), lane: 0)
-      #expect(try await harness.completions.one().status == 200)
+      expect(try await harness.completions.one().status, is: 200)
       harness.pool.submit(PoolHarness.batch(first + 1..<first + 100), lane: 0)
       let completions = await harness.completions.next(99)
-      #expect(completions.allSatisfy { $0.kind == .answered && $0.status == 200 })
+      expect(completions.allSatisfy { $0.kind == .answered && $0.status == 200 })
       accepted += completions.count
     }
     let counters = await harness.simulator.counters()
-    #expect(accepted == 6 * 99 && counters.received == 600)
-    #expect(counters.refusedStreams == 0)
-    #expect(counters.connections == 1)
+    expect(accepted == 6 * 99 && counters.received == 600)
+    expect(counters.refusedStreams, is: 0)
+    expect(counters.connections, is: 1)
     await harness.stop()
   }
 
@@ -90,9 +91,9 @@ struct NativeEngineTests {
     knobs.failures = [.init(share: 0.02, status: 400, reason: "BadDeviceToken")]
     let harness = try await PoolHarness(engine: .native, knobs: knobs)
     let completions = try await harness.sendUntilAnswered(0..<1000)
-    #expect(completions.count { $0.status == 400 } >= 10)
-    #expect(completions.allSatisfy { $0.kind != .ambiguous })
-    #expect(await harness.simulator.counters().duplicates == 0)
+    expect(completions.count { $0.status == 400 } >= 10)
+    expect(completions.allSatisfy { $0.kind != .ambiguous })
+    expect(await harness.simulator.counters().duplicates, is: 0)
     await harness.stop()
   }
 
@@ -111,10 +112,10 @@ struct NativeEngineTests {
     var answered = 1
     while try await harness.completions.one().kind == .answered { answered += 1 }
     await harness.simulator.set(SimulatorKnobs())
-    #expect(await harness.completions.next(200 - answered).contains { $0.status == 200 })
-    #expect(try await harness.sendUntilAccepted(1000..<1100).allSatisfy { $0.status == 200 })
+    expect(await harness.completions.next(200 - answered).contains { $0.status == 200 })
+    expect(try await harness.sendUntilAccepted(1000..<1100).allSatisfy { $0.status == 200 })
     // On a busy machine an answer to a PING may be late as well.
-    #expect(await harness.simulator.counters().connections >= 2)
+    expect(await harness.simulator.counters().connections >= 2)
     await harness.stop()
   }
 
@@ -133,8 +134,8 @@ struct NativeEngineTests {
         return ConnectionEngine(number: number, configuration: configuration, connector: connector, supply: supply)
       })
     harness.pool.submit(PoolHarness.batch([1]), lane: 0)
-    #expect(try await harness.completions.one().status == 200)
-    #expect((harness.pool.published.openings, harness.pool.published.failures) == (1, 0))
+    expect(try await harness.completions.one().status, is: 200)
+    expect((harness.pool.published.openings, harness.pool.published.failures) == (1, 0))
     await harness.stop()
   }
 
@@ -150,8 +151,8 @@ struct NativeEngineTests {
         return ConnectionEngine(number: number, configuration: configuration, connector: connector, supply: supply)
       })
     harness.pool.submit(PoolHarness.batch([1]), lane: 0)
-    #expect(try await harness.completions.one().status == 200)
-    #expect(await harness.simulator.counters().connections == 1)
+    expect(try await harness.completions.one().status, is: 200)
+    expect(await harness.simulator.counters().connections, is: 1)
     await harness.stop()
   }
 
@@ -165,12 +166,12 @@ struct NativeEngineTests {
     // As long as one of the first pushes waits, others are sent and answered.
     while waiting > 0 {
       let completion = try await harness.completions.one()
-      #expect(completion.kind == .ambiguous || completion.status == 200)
+      expect(completion.kind == .ambiguous || completion.status == 200)
       if completion.tag < 1000 { waiting -= 1 }
       harness.pool.submit(PoolHarness.batch([next]), lane: 0)
       next += 1
     }
-    #expect(await harness.simulator.counters().connections == 1)
+    expect(await harness.simulator.counters().connections, is: 1)
     await harness.stop()
   }
 
@@ -183,11 +184,11 @@ struct NativeEngineTests {
         connector.firstStreamID = UInt32(Int32.max) - 200
         return ConnectionEngine(number: number, configuration: configuration, connector: connector, supply: supply)
       })
-    #expect(try await harness.sendUntilAccepted(0..<500).allSatisfy { $0.kind != .ambiguous })
+    expect(try await harness.sendUntilAccepted(0..<500).allSatisfy { $0.kind != .ambiguous })
     // There are 101 odd stream identifiers from there on.
     let counters = await harness.simulator.counters()
-    #expect((counters.connections, counters.received) == (5, 500))
-    #expect(harness.pool.published.failures == 0)
+    expect((counters.connections, counters.received) == (5, 500))
+    expect(harness.pool.published.failures, is: 0)
     await harness.stop()
   }
 
@@ -206,7 +207,7 @@ struct NativeEngineTests {
     pool.submit(PoolHarness.batch([1]), lane: 0)
     try await poll(until: "three connections have failed", every: .milliseconds(1)) { pool.published.failures >= 3 }
     _ = try folder.write("late.pem", harness.simulator.authorityPEM ?? "")
-    #expect(try await completions.one().status == 200)
+    expect(try await completions.one().status, is: 200)
     _ = await pool.drain(deadline: 0)
     await harness.stop()
   }
@@ -218,7 +219,7 @@ extension PoolHarness {
   /// - Returns: all completions.
   func sendUntilAccepted(_ tags: Range<UInt64>) async throws -> [PushCompletion] {
     let all = try await sendUntilAnswered(tags)
-    #expect(all.allSatisfy { $0.kind != .answered || $0.status == 200 })
+    expect(all.allSatisfy { $0.kind != .answered || $0.status == 200 })
     return all
   }
 
@@ -233,7 +234,7 @@ extension PoolHarness {
       let completion = try await completions.one()
       all.append(completion)
       if completion.kind == .answered {
-        #expect(open.remove(completion.tag) != nil)
+        expect(open.remove(completion.tag) != nil)
       } else {
         pool.submit(Self.batch([completion.tag]), lane: 0)
       }

@@ -1,4 +1,5 @@
 import PushCore
+import TestKit
 import Testing
 
 @testable import PushTransport
@@ -16,12 +17,12 @@ struct NativePartsTests {
     ])
   func authority(url: String, host: String, port: UInt16, text: String) throws {
     let authority = try #require(Authority(url: url, scheme: "https", defaultPort: 443))
-    #expect((authority.host, authority.port, authority.text) == (host, port, text))
+    expect((authority.host, authority.port, authority.text) == (host, port, text))
   }
 
   @Test(
     "other URLs are rejected", arguments: ["http://a", "https://", "https://a:b", "https://[::1", "https://:1"])
-  func noAuthority(url: String) { #expect(Authority(url: url, scheme: "https", defaultPort: 443) == nil) }
+  func noAuthority(url: String) { expect(Authority(url: url, scheme: "https", defaultPort: 443), is: nil) }
 
   @Test("hexadecimal digits of any number of bytes")
   func hex() {
@@ -32,7 +33,7 @@ struct NativePartsTests {
         text.withUnsafeMutableBytes { Hex.encode(bytes, to: $0) }
       }
       let expected = bytes.prefix(count).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-      #expect(String(decoding: text, as: UTF8.self) == expected)
+      expect(String(decoding: text, as: UTF8.self), is: expected)
     }
   }
 }

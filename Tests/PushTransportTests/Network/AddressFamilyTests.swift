@@ -2,6 +2,7 @@ import APNsSimulator
 import EventLoop
 import PushCore
 import Synchronization
+import TestKit
 import TestSupport
 import Testing
 
@@ -17,9 +18,9 @@ struct AddressFamilyTests {
   @Test("pushes are sent over IPv6", arguments: PushEngineKind.allCases)
   func overIPv6(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine, host: "::1")
-    #expect(try await harness.sendUntilAccepted(0..<50).allSatisfy { $0.kind == .answered })
-    #expect(harness.pool.published.connections[0].address == "::1")
-    #expect(harness.pool.published.failures == 0)
+    expect(try await harness.sendUntilAccepted(0..<50).allSatisfy { $0.kind == .answered })
+    expect(harness.pool.published.connections[0].address, is: "::1")
+    expect(harness.pool.published.failures, is: 0)
     await harness.stop()
   }
 
@@ -64,12 +65,12 @@ struct AddressFamilyTests {
       }
     var tag: UInt64 = 0
     while harness.pool.published.open < 2 {
-      #expect(try await harness.sendUntilAccepted(tag..<tag + 50).allSatisfy { $0.kind == .answered })
+      expect(try await harness.sendUntilAccepted(tag..<tag + 50).allSatisfy { $0.kind == .answered })
       tag += 50
     }
     let state = harness.pool.published
-    #expect(state.connections.prefix(2).map(\.address) == [host, host])
-    #expect((state.openings, state.failures) == (2, 0), "\(state.lastError ?? "")")
+    expect(state.connections.prefix(2).map(\.address), is: [host, host])
+    expect((state.openings, state.failures) == (2, 0), "\(state.lastError ?? "")")
     await harness.stop()
     withExtendedLifetime(unreachable) {}
   }
@@ -79,9 +80,9 @@ struct AddressFamilyTests {
     let hosts = ["10.0.0.1", "10.0.0.2", "::1", "10.0.0.3", "::2"]
     let addresses = try hosts.flatMap { try SocketAddress.resolve(host: $0, port: 443) }
     let alternating = ["10.0.0.1", "::1", "10.0.0.2", "::2", "10.0.0.3"]
-    #expect(AddressRace.alternating(addresses).map(\.host) == alternating)
+    expect(AddressRace.alternating(addresses).map(\.host), is: alternating)
     let reversed = AddressRace.alternating(addresses.reversed())
-    #expect(reversed.map(\.host) == ["::2", "10.0.0.3", "::1", "10.0.0.2", "10.0.0.1"])
-    #expect(AddressRace.alternating([]).isEmpty)
+    expect(reversed.map(\.host), is: ["::2", "10.0.0.3", "::1", "10.0.0.2", "10.0.0.1"])
+    expect(AddressRace.alternating([]).isEmpty)
   }
 }

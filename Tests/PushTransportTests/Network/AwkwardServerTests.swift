@@ -1,5 +1,6 @@
 import APNsSimulator
 import PushCore
+import TestKit
 import Testing
 
 @testable import APNs
@@ -44,13 +45,13 @@ struct AwkwardServerTests {
     ])
     harness.pool.submit(PoolHarness.batch(0..<200), lane: 0)
     let completions = await harness.completions.next(200).sorted { $0.tag < $1.tag }
-    #expect(completions.map(\.tag) == Array(0..<200))
-    #expect(completions.allSatisfy { $0.kind == .answered })
-    #expect(completions[1].reason == Reason.unregistered.code && completions[1].timestamp == 1_700_000_000_123)
-    #expect(completions[2].reason == Reason.badDeviceToken.code)
-    #expect(completions.count { $0.status == 200 } == 198)
+    expect(completions.map(\.tag), is: Array(0..<200))
+    expect(completions.allSatisfy { $0.kind == .answered })
+    expect(completions[1].reason == Reason.unregistered.code && completions[1].timestamp == 1_700_000_000_123)
+    expect(completions[2].reason, is: Reason.badDeviceToken.code)
+    expect(completions.count { $0.status == 200 }, is: 198)
     let counters = await harness.simulator.counters()
-    #expect(counters.received == 200 && counters.duplicates == 0)
+    expect(counters.received == 200 && counters.duplicates == 0)
     await harness.stop()
   }
 
@@ -64,10 +65,10 @@ struct AwkwardServerTests {
     let completions = await harness.completions.next(200)
     // A push on a stream above the last stream of a GOAWAY comes back as ambiguous (Sources/PushTransport/README.md,
     // "Engines").
-    #expect(completions.allSatisfy { $0.status == 200 || $0.kind != .answered })
+    expect(completions.allSatisfy { $0.status == 200 || $0.kind != .answered })
     let counters = await harness.simulator.counters()
-    #expect(counters.accepted == completions.count { $0.status == 200 })
-    #expect(counters.duplicates == 0 && counters.connections > 1)
+    expect(counters.accepted, is: completions.count { $0.status == 200 })
+    expect(counters.duplicates == 0 && counters.connections > 1)
     await harness.stop()
   }
 
@@ -78,11 +79,11 @@ struct AwkwardServerTests {
     // About three thousand payloads of this size fill the flow-control window of the connection.
     harness.pool.submit(PoolHarness.batch(0..<4000), lane: 0)
     let completions = await harness.completions.next(4000)
-    #expect(completions.count { $0.status == 200 } > 2000)
-    #expect(completions.allSatisfy { $0.status == 200 || $0.kind != .answered })
+    expect(completions.count { $0.status == 200 } > 2000)
+    expect(completions.allSatisfy { $0.status == 200 || $0.kind != .answered })
     let counters = await harness.simulator.counters()
-    #expect(counters.connections > 1)
-    #expect(counters.duplicates == 0)
+    expect(counters.connections > 1)
+    expect(counters.duplicates, is: 0)
     await harness.stop()
   }
 
@@ -94,8 +95,8 @@ struct AwkwardServerTests {
     let knobs = SimulatorKnobs { $0.streamWindow = UInt32(window) }
     let harness = try await PoolHarness(engine: engine, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<100), lane: 0)
-    #expect(await harness.completions.next(100).allSatisfy { $0.status == 200 })
-    #expect(await harness.simulator.counters().bodyBytes == 100 * #"{"aps":{"alert":"hello"}}"#.utf8.count)
+    expect(await harness.completions.next(100).allSatisfy { $0.status == 200 })
+    expect(await harness.simulator.counters().bodyBytes, is: 100 * #"{"aps":{"alert":"hello"}}"#.utf8.count)
     await harness.stop()
   }
 
@@ -110,7 +111,7 @@ struct AwkwardServerTests {
   func allPushesArriveIfTheyAreRepeatedUntilAccepted(engine: PushEngineKind, at server: Server) async throws {
     let harness = try await PoolHarness(engine: engine, knobs: server.knobs)
     _ = try await harness.sendUntilAccepted(0..<500)
-    #expect(await harness.simulator.counters().accepted >= 500)
+    expect(await harness.simulator.counters().accepted >= 500)
     await harness.stop()
   }
 }

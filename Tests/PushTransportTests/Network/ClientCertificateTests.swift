@@ -2,6 +2,7 @@ import APNsSimulator
 import PushCore
 import Synchronization
 import TLS
+import TestKit
 import TestSupport
 import Testing
 
@@ -62,7 +63,7 @@ struct ClientCertificateTests {
     let scene = try await Scene(engine, connections: 2)
     scene.pool.submit(PoolHarness.batch(0..<500), lane: 0)
     let completions = await scene.completions.next(500)
-    #expect(completions.allSatisfy { $0.status == 200 })
+    expect(completions.allSatisfy { $0.status == 200 })
     await scene.stop()
   }
 
@@ -78,11 +79,11 @@ struct ClientCertificateTests {
           topic: PoolHarness.topic, pushType: .alert, priority: 10, collapseID: "GOAWAY error=0 last_stream=0"
         ).request
       scene.pool.submit(batch, lane: 0)
-      #expect(await scene.completions.next(1).first?.status == 200)
+      expect(await scene.completions.next(1).first?.status, is: 200)
     }
-    #expect(scene.pool.published.failures == 0)
-    #expect(scene.pool.published.openings == 1)
-    #expect(scene.credential.stopped == nil)
+    expect(scene.pool.published.failures, is: 0)
+    expect(scene.pool.published.openings, is: 1)
+    expect(scene.credential.stopped, is: nil)
     await scene.stop()
   }
 
@@ -92,20 +93,20 @@ struct ClientCertificateTests {
   func expired(engine: PushEngineKind) async throws {
     let scene = try await Scene(engine, validity: -7200 ..< -3600)
     let completion = try await scene.pushUntilStopped()
-    #expect(completion.kind == .notSent)
-    #expect(completion.reason == Reason.badCertificate.code)
-    #expect(scene.credential.stopped == Reason.badCertificate.code)
+    expect(completion.kind, is: .notSent)
+    expect(completion.reason, is: Reason.badCertificate.code)
+    expect(scene.credential.stopped, is: Reason.badCertificate.code)
     let words = scene.credential.explain(Reason.badCertificate.code)
-    #expect(words.contains("Apple Push Services: com.example.news"))
-    #expect(words.contains("the certificate has expired"))
-    #expect(words.contains("certificate_expired"))
+    expect(words.contains("Apple Push Services: com.example.news"))
+    expect(words.contains("the certificate has expired"))
+    expect(words.contains("certificate_expired"))
     // No push is sent any more, and no connection is opened.
     let openings = scene.pool.published.openings
     scene.pool.submit(PoolHarness.batch([2]), lane: 0)
-    #expect(scene.pool.authorization() == nil)
-    #expect(scene.pool.published.openings == openings)
-    #expect(scene.pool.cancelBacklog { _ in true } == [2])
-    #expect(await scene.simulator.counters().received == 0)
+    expect(scene.pool.authorization(), is: nil)
+    expect(scene.pool.published.openings, is: openings)
+    expect(scene.pool.cancelBacklog { _ in true }, is: [2])
+    expect(await scene.simulator.counters().received, is: 0)
     await scene.stop()
   }
 
@@ -117,8 +118,8 @@ struct ClientCertificateTests {
     let knobs = SimulatorKnobs { $0.certificateAlert = alert.kind }
     let scene = try await Scene(engine, knobs: knobs)
     let completion = try await scene.pushUntilStopped()
-    #expect(completion.reason == Reason.badCertificate.code)
-    #expect(scene.credential.explain(Reason.badCertificate.code).contains(alert.says))
+    expect(completion.reason, is: Reason.badCertificate.code)
+    expect(scene.credential.explain(Reason.badCertificate.code).contains(alert.says))
     await scene.stop()
   }
 
@@ -155,8 +156,8 @@ struct ClientCertificateTests {
       credential: credential, onCompletions: { completions.add($0) })
     pool.submit(PoolHarness.batch([1]), lane: 0)
     let completion = try await completions.one()
-    #expect((completion.kind, Reason(completion.reason)) == (.notSent, .badCertificate))
-    #expect(credential.explain(Reason.badCertificate.code).contains(isKnown ? "certificate_expired" : "unknown_ca"))
+    expect((completion.kind, Reason(completion.reason)) == (.notSent, .badCertificate))
+    expect(credential.explain(Reason.badCertificate.code).contains(isKnown ? "certificate_expired" : "unknown_ca"))
     _ = await pool.drain(deadline: 0)
   }
 
@@ -166,17 +167,17 @@ struct ClientCertificateTests {
   func revokedLater(engine: PushEngineKind) async throws {
     let scene = try await Scene(engine)
     scene.pool.submit(PoolHarness.batch([0]), lane: 0)
-    #expect(try await scene.completions.one().status == 200)
+    expect(try await scene.completions.one().status, is: 200)
     var knobs = scene.simulator.knobs
     knobs.certificateAlert = .revoked
     await scene.simulator.set(knobs)
     await scene.simulator.goAway()
-    #expect(try await scene.pushUntilStopped().reason == Reason.badCertificate.code)
+    expect(try await scene.pushUntilStopped().reason, is: Reason.badCertificate.code)
     knobs.certificateAlert = .none
     await scene.simulator.set(knobs)
     scene.credential.resume()
     scene.pool.submit(PoolHarness.batch([2]), lane: 0)
-    #expect(try await scene.completions.one().status == 200)
+    expect(try await scene.completions.one().status, is: 200)
     await scene.stop()
   }
 
@@ -186,11 +187,11 @@ struct ClientCertificateTests {
   func wrongEnvironment(engine: PushEngineKind) async throws {
     let scene = try await Scene(engine, environments: [.sandbox])
     let completion = try await scene.pushUntilStopped()
-    #expect(completion.kind == .notSent)
-    #expect(completion.reason == Reason.badCertificateEnvironment.code)
-    #expect(scene.pool.published.openings == engine.connectionsTurnedAway)
-    #expect(scene.credential.explain(Reason.badCertificateEnvironment.code).contains("not for this environment"))
-    #expect(await scene.simulator.counters().received == 0)
+    expect(completion.kind, is: .notSent)
+    expect(completion.reason, is: Reason.badCertificateEnvironment.code)
+    expect(scene.pool.published.openings, is: engine.connectionsTurnedAway)
+    expect(scene.credential.explain(Reason.badCertificateEnvironment.code).contains("not for this environment"))
+    expect(await scene.simulator.counters().received, is: 0)
     await scene.stop()
   }
 
@@ -202,7 +203,7 @@ struct ClientCertificateTests {
     let scene = try await Scene(engine, environments: [.sandbox], knobs: knobs)
     scene.pool.submit(PoolHarness.batch([1]), lane: 0)
     let completion = try await scene.completions.one()
-    #expect((completion.status, Reason(completion.reason)) == (403, .badCertificateEnvironment))
+    expect((completion.status, Reason(completion.reason)) == (403, .badCertificateEnvironment))
     await scene.stop()
   }
 
@@ -214,12 +215,12 @@ struct ClientCertificateTests {
       for _ in 1..<ClientCertificate.turnedAwayLimit { credential.record(.turnedAway(generation: 1)) }
       credential.record(.accepted)
     }
-    #expect(credential.stopped == nil)
+    expect(credential.stopped, is: nil)
     // Answers about an older certificate have no effect on this one.
     try credential.replace(authority.issue(topic: "a"))
     for _ in 0..<5 { credential.record(.turnedAway(generation: 1)) }
     credential.record(.certificateRefused(.certificateExpired, generation: 1))
-    #expect(credential.stopped == nil)
+    expect(credential.stopped, is: nil)
   }
 
   @Test(
@@ -229,13 +230,13 @@ struct ClientCertificateTests {
     let knobs = SimulatorKnobs { $0.latencyMilliseconds = 50 }
     let scene = try await Scene(engine, knobs: knobs)
     scene.pool.submit(PoolHarness.batch(0..<20), lane: 0)
-    #expect(await scene.completions.next(1)[0].status == 200)
+    expect(await scene.completions.next(1)[0].status, is: 200)
     try scene.credential.replace(scene.authority.issue(topic: PoolHarness.topic, environments: [.production]))
-    #expect(await scene.completions.next(19).allSatisfy { $0.status == 200 })
+    expect(await scene.completions.next(19).allSatisfy { $0.status == 200 })
     scene.pool.submit(PoolHarness.batch(20..<40), lane: 0)
-    #expect(await scene.completions.next(20).allSatisfy { $0.status == 200 })
-    #expect(scene.pool.published.openings == 2)
-    #expect(scene.pool.published.failures == 0)
+    expect(await scene.completions.next(20).allSatisfy { $0.status == 200 })
+    expect(scene.pool.published.openings, is: 2)
+    expect(scene.pool.published.failures, is: 0)
     await scene.stop()
   }
 
@@ -247,7 +248,7 @@ struct ClientCertificateTests {
     _ = try await scene.pushUntilStopped()
     scene.pool.submit(PoolHarness.batch([2]), lane: 0)
     try scene.credential.replace(scene.authority.issue(topic: PoolHarness.topic))
-    #expect(try await scene.completions.one().status == 200)
+    expect(try await scene.completions.one().status, is: 200)
     await scene.stop()
   }
 
@@ -298,8 +299,8 @@ struct ClientCertificateTests {
       let completion = try await completions.one()
       if completion.status == 200 { accepted[Int(completion.tag / 1000)] += 1 } else { isRefused = true }
     }
-    #expect(accepted == [50, 50, 50, 0, 50, 50, 50, 0])
-    #expect(credentials.map { $0.stopped != nil } == [false, false, false, true])
+    expect(accepted, is: [50, 50, 50, 0, 50, 50, 50, 0])
+    expect(credentials.map { $0.stopped != nil }, is: [false, false, false, true])
     for pool in pools { _ = await pool.drain(deadline: 0) }
     for simulator in simulators { await simulator.stop() }
   }
@@ -316,18 +317,18 @@ struct ExchangedKeyTests {
     let right = try ECPrivateKey(pem: Array(harness.key.pem.utf8))
     harness.credential.replace(key: wrong)
     harness.pool.submit(PoolHarness.batch([1]), lane: 0)
-    #expect(try await harness.completions.one().reason == Reason.invalidProviderToken.code)
-    #expect(harness.credential.stopped == Reason.invalidProviderToken.code)
+    expect(try await harness.completions.one().reason, is: Reason.invalidProviderToken.code)
+    expect(harness.credential.stopped, is: Reason.invalidProviderToken.code)
     harness.credential.replace(key: right)
-    #expect(harness.credential.stopped == nil)
+    expect(harness.credential.stopped, is: nil)
     // An engine may have read the old credential just before it was replaced.
     var statuses: [UInt16] = []
     while statuses.last != 200, statuses.count < 2 {
       harness.pool.submit(PoolHarness.batch([UInt64(2 + statuses.count)]), lane: 0)
       statuses.append(try await harness.completions.one().status)
     }
-    #expect(statuses.last == 200)
-    #expect(harness.pool.published.openings == 2)
+    expect(statuses.last, is: 200)
+    expect(harness.pool.published.openings, is: 2)
     await harness.stop()
   }
 
@@ -337,14 +338,14 @@ struct ExchangedKeyTests {
     let source = try ProviderTokenSource(keyID: "ABC123DEFG", teamID: "DEF123GHIJ", key: key)
     let token = try #require(source.current())
     source.replace(key: try ECPrivateKey(pem: Array(key.pem.utf8)))
-    #expect(source.current() == token)
+    expect(source.current(), is: token)
     source.record(.refused(Reason.invalidProviderToken.code, generation: token.generation))
-    #expect(source.current() == nil)
+    expect(source.current(), is: nil)
     source.resume()
     // Tokens have different numbers, even after a stop.
-    #expect(try #require(source.current()).generation == token.generation + 1)
+    expect(try #require(source.current()).generation, is: token.generation + 1)
     // An answer to the previous token has no effect on this one.
     source.record(.refused(Reason.invalidProviderToken.code, generation: token.generation))
-    #expect(source.stopped == nil)
+    expect(source.stopped, is: nil)
   }
 }

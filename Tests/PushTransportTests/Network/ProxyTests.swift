@@ -1,6 +1,7 @@
 import APNsSimulator
 import PushCore
 import TLS
+import TestKit
 import TestSupport
 import Testing
 
@@ -32,16 +33,16 @@ struct ProxyTests {
         onCompletions: { completions.add($0) })
       pool.submit(PoolHarness.batch(0..<50), lane: 0)
       if isLetIn {
-        #expect(await completions.next(50).allSatisfy { $0.status == 200 })
-        #expect(proxy.requests.last == "CONNECT 127.0.0.1:\(simulator.port) 200")
+        expect(await completions.next(50).allSatisfy { $0.status == 200 })
+        expect(proxy.requests.last, is: "CONNECT 127.0.0.1:\(simulator.port) 200")
       } else {
         let completion = try await completions.one()
-        #expect(completion.kind == .notSent)
-        #expect(pool.published.lastError?.contains("407") == true, "\(pool.published.lastError ?? "")")
+        expect(completion.kind, is: .notSent)
+        expect(pool.published.lastError?.contains("407"), is: true, "\(pool.published.lastError ?? "")")
       }
       _ = await pool.drain(deadline: 0)
     }
-    #expect(await simulator.counters().received == 50)
+    expect(await simulator.counters().received, is: 50)
     proxy.stop()
     await simulator.stop()
   }

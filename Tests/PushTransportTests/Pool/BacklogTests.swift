@@ -1,4 +1,5 @@
 import PushCore
+import TestKit
 import Testing
 
 @testable import APNs
@@ -22,13 +23,13 @@ struct BacklogTests {
     var backlog = Backlog()
     backlog.append(batch(0..<5), lane: 0)
     backlog.append(batch(5..<7), lane: 0)
-    #expect(backlog.count == 7)
-    #expect(take(&backlog, 3) == [0, 1, 2])
-    #expect(take(&backlog, 10) == [3, 4])
-    #expect(take(&backlog, 1) == [5])
-    #expect(take(&backlog, 10) == [6])
-    #expect(take(&backlog, 10) == [])
-    #expect(backlog.count == 0)
+    expect(backlog.count, is: 7)
+    expect(take(&backlog, 3), is: [0, 1, 2])
+    expect(take(&backlog, 10), is: [3, 4])
+    expect(take(&backlog, 1), is: [5])
+    expect(take(&backlog, 10), is: [6])
+    expect(take(&backlog, 10), is: [])
+    expect(backlog.count, is: 0)
   }
 
   @Test("flows of a lane take turns, whatever their size")
@@ -38,13 +39,13 @@ struct BacklogTests {
     backlog.append(batch(100..<200, flow: 1), lane: 1)
     backlog.append(batch(200..<201, flow: 2), lane: 1)
     backlog.append(batch(300..<310, flow: 3), lane: 1)
-    #expect(take(&backlog, 5) == Array(0..<5))
-    #expect(take(&backlog, 5) == [200])
-    #expect(take(&backlog, 5) == Array(300..<305))
-    #expect(take(&backlog, 100) == Array(5..<100))
-    #expect(take(&backlog, 100) == Array(305..<310))
-    #expect(take(&backlog, 100) == Array(100..<200))
-    #expect(backlog.count == 0)
+    expect(take(&backlog, 5), is: Array(0..<5))
+    expect(take(&backlog, 5), is: [200])
+    expect(take(&backlog, 5), is: Array(300..<305))
+    expect(take(&backlog, 100), is: Array(5..<100))
+    expect(take(&backlog, 100), is: Array(305..<310))
+    expect(take(&backlog, 100), is: Array(100..<200))
+    expect(backlog.count, is: 0)
   }
 
   @Test("the newest pushes of all flows are taken back first")
@@ -54,22 +55,22 @@ struct BacklogTests {
     backlog.append(batch(10..<13, flow: 2), lane: 0)
     backlog.append(batch(3..<5, flow: 1), lane: 0)
     let removed = backlog.removeNewest(4, lane: 0) { _ in true }
-    #expect(removed == [4, 3, 12, 11])
-    #expect(backlog.count == 4)
-    #expect(take(&backlog, 9) == [0, 1, 2])
-    #expect(take(&backlog, 9) == [10])
+    expect(removed, is: [4, 3, 12, 11])
+    expect(backlog.count, is: 4)
+    expect(take(&backlog, 9), is: [0, 1, 2])
+    expect(take(&backlog, 9), is: [10])
   }
 
   @Test("the higher lane is served with the next push, in the middle of a lower batch")
   func lanes() {
     var backlog = Backlog()
     backlog.append(batch(0..<4), lane: 2)
-    #expect(take(&backlog, 1) == [0])
+    expect(take(&backlog, 1), is: [0])
     backlog.append(batch(10..<12), lane: 0)
     backlog.append(batch(20..<21), lane: 1)
-    #expect(take(&backlog, 9) == [10, 11])
-    #expect(take(&backlog, 9) == [20])
-    #expect(take(&backlog, 9) == [1, 2, 3])
+    expect(take(&backlog, 9), is: [10, 11])
+    expect(take(&backlog, 9), is: [20])
+    expect(take(&backlog, 9), is: [1, 2, 3])
   }
 
   @Test("only the pushes that are taken back leave the backlog")
@@ -77,38 +78,38 @@ struct BacklogTests {
     var backlog = Backlog()
     backlog.append(batch(0..<6), lane: 0)
     backlog.append(batch(6..<9), lane: 1)
-    #expect(take(&backlog, 2) == [0, 1])
-    #expect(backlog.remove { $0 % 2 == 0 } == [2, 4, 6, 8])
-    #expect(backlog.count == 3)
-    #expect(take(&backlog, 9) == [3, 5])
-    #expect(take(&backlog, 9) == [7])
-    #expect(backlog.remove { _ in true } == [])
+    expect(take(&backlog, 2), is: [0, 1])
+    expect(backlog.remove { $0 % 2 == 0 }, is: [2, 4, 6, 8])
+    expect(backlog.count, is: 3)
+    expect(take(&backlog, 9), is: [3, 5])
+    expect(take(&backlog, 9), is: [7])
+    expect(backlog.remove { _ in true }, is: [])
   }
 
   @Test("any number of the newest waiting pushes can be taken back, and the rest keeps its order")
   func newest() {
     var backlog = Backlog()
     for first in stride(from: UInt64(0), to: 9, by: 3) { backlog.append(batch(first..<first + 3), lane: 1) }
-    #expect(take(&backlog, 2) == [0, 1])
-    #expect(backlog.removeNewest(2, lane: 1) { _ in true } == [8, 7])
-    #expect(backlog.removeNewest(2, lane: 1) { $0 % 2 == 0 } == [6, 4])
-    #expect(backlog.removeNewest(0, lane: 1) { _ in true } == [])
-    #expect(backlog.removeNewest(9, lane: 0) { _ in true } == [])
-    #expect(backlog.removeNewest(9, lane: 7) { _ in true } == [])
+    expect(take(&backlog, 2), is: [0, 1])
+    expect(backlog.removeNewest(2, lane: 1) { _ in true }, is: [8, 7])
+    expect(backlog.removeNewest(2, lane: 1) { $0 % 2 == 0 }, is: [6, 4])
+    expect(backlog.removeNewest(0, lane: 1) { _ in true }, is: [])
+    expect(backlog.removeNewest(9, lane: 0) { _ in true }, is: [])
+    expect(backlog.removeNewest(9, lane: 7) { _ in true }, is: [])
     backlog.append(batch(20..<21), lane: 1)
-    #expect(backlog.count == 4)
-    #expect(take(&backlog, 9) == [2])
-    #expect(take(&backlog, 9) == [3, 5])
-    #expect(backlog.removeNewest(9, lane: 1) { _ in true } == [20])
-    #expect(take(&backlog, 9) == [])
-    #expect(backlog.count == 0)
+    expect(backlog.count, is: 4)
+    expect(take(&backlog, 9), is: [2])
+    expect(take(&backlog, 9), is: [3, 5])
+    expect(backlog.removeNewest(9, lane: 1) { _ in true }, is: [20])
+    expect(take(&backlog, 9), is: [])
+    expect(backlog.count, is: 0)
   }
 
   @Test("an empty batch has no effect")
   func empty() {
     var backlog = Backlog()
     backlog.append(batch(0..<0), lane: 0)
-    #expect(backlog.take(upTo: 1)?.range == nil)
+    expect(backlog.take(upTo: 1)?.range, is: nil)
   }
 
   @Test("many batches through one lane are neither lost nor kept")
@@ -119,15 +120,15 @@ struct BacklogTests {
       backlog.append(batch(round * 3..<round * 3 + 3), lane: 0)
       if round > 5 {
         for tag in take(&backlog, 3) {
-          #expect(tag == next)
+          expect(tag, is: next)
           next += 1
         }
       }
     }
     while case let tags = take(&backlog, 100), !tags.isEmpty {
-      #expect(tags == Array(next..<next + UInt64(tags.count)))
+      expect(tags, is: Array(next..<next + UInt64(tags.count)))
       next += UInt64(tags.count)
     }
-    #expect(next == 3000)
+    expect(next, is: 3000)
   }
 }

@@ -1,4 +1,5 @@
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -25,10 +26,10 @@ struct CircuitBreakerTests {
   func opens() {
     var breaker = CircuitBreaker()
     feed(&breaker, .unavailable, CircuitBreaker.minimumAnswers - 1)
-    #expect(breaker.state == .closed)
-    #expect(breaker.record(.unavailable, tag: 0, now: start, jitter: 1) == true)
-    #expect(breaker.state == .open(until: start + 2 * second))
-    #expect(breaker.openings == 1)
+    expect(breaker.state, is: .closed)
+    expect(breaker.record(.unavailable, tag: 0, now: start, jitter: 1), is: true)
+    expect(breaker.state, is: .open(until: start + 2 * second))
+    expect(breaker.openings, is: 1)
   }
 
   @Test("after many acceptances it opens if half of the latest answers are 503")
@@ -36,9 +37,9 @@ struct CircuitBreakerTests {
     var breaker = CircuitBreaker()
     feed(&breaker, .answered, 100_000)
     feed(&breaker, .unavailable, CircuitBreaker.unavailableToOpen - 1)
-    #expect(breaker.state == .closed)
+    expect(breaker.state, is: .closed)
     feed(&breaker, .unavailable, 1)
-    #expect(breaker.state != .closed)
+    expect(breaker.state != .closed)
   }
 
   @Test("one 503 in three never opens it, nor do 500, Shutdown or pushes without an answer")
@@ -50,8 +51,8 @@ struct CircuitBreakerTests {
     }
     feed(&breaker, .failed, 1000)
     feed(&breaker, .silent, 1000)
-    #expect(breaker.state == .closed)
-    #expect(breaker.openings == 0)
+    expect(breaker.state, is: .closed)
+    expect(breaker.openings, is: 0)
   }
 
   @Test(
@@ -63,7 +64,7 @@ struct CircuitBreakerTests {
     ])
   func signals(status: Int, reason: Reason, signal: CircuitBreaker.Signal) {
     let answer = PushAnswer(kind: .answered, status: UInt16(status), reason: reason.code)
-    #expect(CircuitBreaker.Signal(answer, of: APNsService()) == signal)
+    expect(CircuitBreaker.Signal(answer, of: APNsService()), is: signal)
   }
 
   @Test("while it is open, answers to earlier pushes change nothing")
@@ -72,20 +73,20 @@ struct CircuitBreakerTests {
     let before = breaker
     feed(&breaker, .answered, 100)
     feed(&breaker, .unavailable, 100)
-    #expect(breaker == before)
+    expect(breaker, is: before)
     breaker.beginTrial(tag: 7)
-    #expect(breaker.record(.answered, tag: 8, now: start, jitter: 1) == false)
-    #expect(breaker.state == .halfOpen(tag: 7))
-    #expect(breaker.untilTrial(now: start) == nil)
+    expect(breaker.record(.answered, tag: 8, now: start, jitter: 1), is: false)
+    expect(breaker.state, is: .halfOpen(tag: 7))
+    expect(breaker.untilTrial(now: start), is: nil)
   }
 
   @Test("the wait ends in time, and half of it is random")
   func waits() {
     var breaker = CircuitBreaker()
     for _ in 0..<CircuitBreaker.minimumAnswers { _ = breaker.record(.unavailable, tag: 0, now: start, jitter: 0) }
-    #expect(breaker.untilTrial(now: start) == second)
-    #expect(breaker.untilTrial(now: start + second) == 0)
-    #expect(opened().untilTrial(now: start) == 2 * second)
+    expect(breaker.untilTrial(now: start), is: second)
+    expect(breaker.untilTrial(now: start + second), is: 0)
+    expect(opened().untilTrial(now: start), is: 2 * second)
   }
 
   @Test("a failed trial push doubles the wait up to a minute; no answer keeps it; any other answer closes")
@@ -94,19 +95,19 @@ struct CircuitBreakerTests {
     var waits: [UInt64] = []
     for signal in [CircuitBreaker.Signal.unavailable, .silent, .failed, .unavailable, .unavailable, .unavailable] {
       breaker.beginTrial(tag: 1)
-      #expect(breaker.record(signal, tag: 1, now: start, jitter: 1) == true)
+      expect(breaker.record(signal, tag: 1, now: start, jitter: 1), is: true)
       waits.append((breaker.untilTrial(now: start) ?? 0) / second)
     }
-    #expect(waits == [4, 4, 8, 16, 32, 60])
+    expect(waits, is: [4, 4, 8, 16, 32, 60])
     breaker.beginTrial(tag: 2)
-    #expect(breaker.record(.answered, tag: 2, now: start, jitter: 1) == true)
-    #expect(breaker.state == .closed)
+    expect(breaker.record(.answered, tag: 2, now: start, jitter: 1), is: true)
+    expect(breaker.state, is: .closed)
     // The answers before the opening and the length of the outage are forgotten.
     feed(&breaker, .unavailable, CircuitBreaker.minimumAnswers - 1)
-    #expect(breaker.state == .closed)
+    expect(breaker.state, is: .closed)
     feed(&breaker, .unavailable, 1)
-    #expect(breaker.untilTrial(now: start) == 2 * second)
-    #expect(breaker.openings == 2)
+    expect(breaker.untilTrial(now: start), is: 2 * second)
+    expect(breaker.openings, is: 2)
   }
 
   @Test("random events: it lets at most one push through until it closes, and finally always one")
@@ -119,15 +120,15 @@ struct CircuitBreakerTests {
     for _ in 0..<100_000 {
       if breaker.state != .closed {
         switch breaker.untilTrial(now: now) {
-        case nil: #expect(underWay != nil)
+        case nil: expect(underWay != nil)
         case 0:
-          #expect(underWay == nil)
+          expect(underWay, is: nil)
           breaker.beginTrial(tag: next)
           underWay = next
           next += 1
         case let wait?:
-          #expect(underWay == nil)
-          #expect(wait <= 60 * second)
+          expect(underWay, is: nil)
+          expect(wait <= 60 * second)
           now += wait
         }
       }
@@ -137,6 +138,6 @@ struct CircuitBreakerTests {
       _ = breaker.record(signal, tag: tag, now: now, jitter: .random(in: 0...1, using: &random))
       if tag != 0 { underWay = nil }
     }
-    #expect(breaker.openings > 10)
+    expect(breaker.openings > 10)
   }
 }

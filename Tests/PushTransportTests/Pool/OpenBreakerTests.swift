@@ -1,5 +1,6 @@
 import APNsSimulator
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -13,7 +14,7 @@ struct OpenBreakerTests {
   /// Sends `count` pushes that are accepted, so that the window is wide. Then makes the simulator refuse all pushes.
   private func refuseAll(_ harness: PoolHarness, after count: UInt64) async {
     harness.pool.submit(PoolHarness.batch(0..<count), lane: 0)
-    #expect(await harness.completions.next(Int(count)).allSatisfy { $0.status == 200 })
+    expect(await harness.completions.next(Int(count)).allSatisfy { $0.status == 200 })
     let knobs = SimulatorKnobs { $0.failures = [Self.unavailable] }
     await harness.simulator.set(knobs)
   }
@@ -33,14 +34,14 @@ struct OpenBreakerTests {
     }
     let counters = await harness.simulator.counters()
     let burnt = counters.reasons["ServiceUnavailable"] ?? 0
-    #expect(counters.received == 2000 + burnt)
+    expect(counters.received, is: 2000 + burnt)
     // Half of the latest 64 answers, and the pushes that were in flight by then.
-    #expect((CircuitBreaker.minimumAnswers...CircuitBreaker.unavailableToOpen + 2000).contains(burnt), "\(burnt)")
-    #expect(harness.pool.published.openings == openings)
+    expect((CircuitBreaker.minimumAnswers...CircuitBreaker.unavailableToOpen + 2000).contains(burnt), "\(burnt)")
+    expect(harness.pool.published.openings, is: openings)
     let answered = Set(await harness.completions.next(burnt).map(\.tag))
     let left = await harness.pool.drain(deadline: 0)
-    #expect(answered.union(left) == Set(10_000..<40_000))
-    #expect(left.count == 30_000 - burnt)
+    expect(answered.union(left), is: Set(10_000..<40_000))
+    expect(left.count, is: 30_000 - burnt)
     await harness.stop()
   }
 
@@ -56,20 +57,20 @@ struct OpenBreakerTests {
     }
     let before = await harness.simulator.counters().received
     try await poll(until: "five trial pushes are received", every: .milliseconds(1)) {
-      #expect(harness.pool.published.inFlight <= 1)
+      expect(harness.pool.published.inFlight <= 1)
       return await harness.simulator.counters().received >= before + 5
     }
     // The answer to a trial push resets the window to one push, however wide it was before.
-    #expect(harness.pool.published.connections[0].window == 1)
+    expect(harness.pool.published.connections[0].window, is: 1)
     await harness.simulator.set(SimulatorKnobs())
     let completions = await harness.completions.next(1000)
-    #expect(Set(completions.map(\.tag)) == Set(10_000..<11_000))
+    expect(Set(completions.map(\.tag)), is: Set(10_000..<11_000))
     let burnt = completions.count { $0.status == 503 }
-    #expect(burnt < 1000)
-    #expect(completions.suffix(1000 - burnt).allSatisfy { $0.status == 200 })
-    #expect(harness.pool.published.breaker == .closed)
-    #expect(harness.pool.published.breakerOpenings == 1)
-    #expect(await harness.simulator.counters().received == 1500)
+    expect(burnt < 1000)
+    expect(completions.suffix(1000 - burnt).allSatisfy { $0.status == 200 })
+    expect(harness.pool.published.breaker, is: .closed)
+    expect(harness.pool.published.breakerOpenings, is: 1)
+    expect(await harness.simulator.counters().received, is: 1500)
     await harness.stop()
   }
 
@@ -80,8 +81,8 @@ struct OpenBreakerTests {
     let knobs = SimulatorKnobs { $0.failures = [.init(share: 0.9, status: answer.status, reason: answer.reason)] }
     let harness = try await PoolHarness(engine: engine, knobs: knobs)
     harness.pool.submit(PoolHarness.batch(0..<500), lane: 0)
-    #expect(await harness.completions.next(500).count { $0.status == answer.status } == 450)
-    #expect(harness.pool.published.breakerOpenings == 0)
+    expect(await harness.completions.next(500).count { $0.status == answer.status }, is: 450)
+    expect(harness.pool.published.breakerOpenings, is: 0)
     await harness.stop()
   }
 }

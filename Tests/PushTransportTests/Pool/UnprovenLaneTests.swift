@@ -1,5 +1,6 @@
 import APNsSimulator
 import PushCore
+import TestKit
 import Testing
 
 @testable import APNs
@@ -48,14 +49,14 @@ struct UnprovenLaneTests {
     arguments: PushEngineKind.allCases)
   func apart(engine: PushEngineKind) async throws {
     let harness = try await makeHarness(engine)
-    #expect(await run(harness) == 100)
+    expect(await run(harness), is: 100)
     let state = harness.pool.published
-    #expect(state.connections[0].openings == 1)
-    #expect(state.connections.map(\.isForUnproven) == [false, true])
+    expect(state.connections[0].openings, is: 1)
+    expect(state.connections.map(\.isForUnproven), is: [false, true])
     // The window is at least as wide as after the first acceptance. Its further growth depends on the machine.
-    #expect(state.connections[0].window >= 16, "\(state.connections)")
-    #expect(state.connections[0].failures == 0)
-    #expect(state.connections[1].openings >= 1)
+    expect(state.connections[0].window >= 16, "\(state.connections)")
+    expect(state.connections[0].failures, is: 0)
+    expect(state.connections[1].openings >= 1)
     await harness.stop()
   }
 
@@ -65,13 +66,13 @@ struct UnprovenLaneTests {
   func opensWhenNeeded(engine: PushEngineKind) async throws {
     let harness = try await PoolHarness(engine: engine)
     harness.pool.submit(PoolHarness.batch(0..<100), lane: 0)
-    #expect(await harness.completions.next(100).allSatisfy { $0.status == 200 })
-    #expect(harness.pool.published.connections.map(\.openings) == [1, 0])
-    #expect(await harness.simulator.counters().connections == 1)
+    expect(await harness.completions.next(100).allSatisfy { $0.status == 200 })
+    expect(harness.pool.published.connections.map(\.openings), is: [1, 0])
+    expect(await harness.simulator.counters().connections, is: 1)
     harness.pool.submit(PoolHarness.batch(100..<200, isUnproven: true), lane: 0)
-    #expect(await harness.completions.next(100).allSatisfy { $0.status == 200 })
-    #expect(harness.pool.published.connections.map(\.openings) == [1, 1])
-    #expect(await harness.simulator.counters().connections == 2)
+    expect(await harness.completions.next(100).allSatisfy { $0.status == 200 })
+    expect(harness.pool.published.connections.map(\.openings), is: [1, 1])
+    expect(await harness.simulator.counters().connections, is: 2)
     await harness.stop()
   }
 }

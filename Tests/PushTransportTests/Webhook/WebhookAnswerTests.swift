@@ -1,4 +1,5 @@
 import Glibc
+import TestKit
 import TestSupport
 import Testing
 
@@ -31,7 +32,7 @@ struct WebhookAnswerTests {
     }
     defer { server.stop() }
     // If the worker waited for the body, the delivery would fail with a timeout.
-    #expect(await webhook(server).deliver(event: "1-0", body: Array("{}".utf8), timestamp: 1) == nil)
+    expect(await webhook(server).deliver(event: "1-0", body: Array("{}".utf8), timestamp: 1), is: nil)
   }
 
   @Test func refusalIsReportedDespiteAnEndlessBody() async throws {
@@ -41,7 +42,7 @@ struct WebhookAnswerTests {
       while isOpen { isOpen = RawServer.write("4\r\nbusy\r\n", to: client) }
     }
     defer { server.stop() }
-    #expect(await webhook(server).deliver(event: "1-0", body: [], timestamp: 1) == "status 503")
+    expect(await webhook(server).deliver(event: "1-0", body: [], timestamp: 1), is: "status 503")
   }
 
   /// A reader of the body gets at most its first 64 kB.
@@ -57,6 +58,6 @@ struct WebhookAnswerTests {
       .init(method: "GET", path: "", headers: []),
       at: PushEndpoint(verbatim: "http://127.0.0.1:\(server.port)/", trustRoots: nil),
       reach: .direct)
-    #expect(response.status == 200 && response.body == Array(repeating: UInt8(ascii: "x"), count: 1 << 16))
+    expect(response.status == 200 && response.body == Array(repeating: UInt8(ascii: "x"), count: 1 << 16))
   }
 }

@@ -5,6 +5,7 @@ import Foundation
 import PushCore
 import PushTransport
 import PushWorker
+import TestKit
 import TestPushService
 import TestSupport
 import Testing
@@ -48,8 +49,8 @@ struct AudienceProofTests {
     sent += try await followUp(base, rig, openers, seed.value)
     let counters = await rig.simulator.counters()
     let others = await text.server.book.accepted
-    #expect(counters.accepted + others.count == sent && others.isEmpty == (services == 1), "seed \(seed.value)")
-    #expect(counters.duplicates == 0, "seed \(seed.value)")
+    expect(counters.accepted + others.count == sent && others.isEmpty == (services == 1), "seed \(seed.value)")
+    expect(counters.duplicates, is: 0, "seed \(seed.value)")
     await text.server.stop()
   }
 
@@ -138,32 +139,32 @@ struct AudienceProofTests {
     try await rig.store.expansion.forEachControlUser(of: one.id) { control.formUnion($0) }
     let reached = Set(results.map(\.user))
     let taken = reached.union(control)
-    #expect(record.state == .completed && record.counters.targets == results.count, "\(one.id), seed \(seed)")
+    expect(record.state == .completed && record.counters.targets == results.count, "\(one.id), seed \(seed)")
     if let limit = one.limit {
-      #expect(taken.count == min(limit, meant.count) && taken.isSubset(of: meant.keys), "\(one.id), seed \(seed)")
+      expect(taken.count == min(limit, meant.count) && taken.isSubset(of: meant.keys), "\(one.id), seed \(seed)")
       let seen = meant.mapValues { $0.map { base.seenAt($0) }.max() ?? 0 }
       let worst = seen.filter { taken.contains($0.key) }.values.min() ?? 0
       let best = seen.filter { !taken.contains($0.key) }.values.max() ?? 0
       // `limit` is accurate to 1/128. An excluded user was seen later than a selected one by at most 1/128 of the time
       // since the selected one was seen.
-      #expect(
+      expect(
         best <= worst || (best - worst) * 128 <= UInt64(record.times.createdAt) - worst, "\(one.id), seed \(seed)")
     } else {
-      #expect(taken == Set(meant.keys), "\(one.id), seed \(seed)")
+      expect(taken, is: Set(meant.keys), "\(one.id), seed \(seed)")
     }
-    #expect(control == taken.filter { isControl($0, of: one) }, "\(one.id), seed \(seed)")
-    #expect(record.counters.control == control.count, "\(one.id)")
-    #expect(record.counters.resent == 0, "\(one.id)")
+    expect(control, is: taken.filter { isControl($0, of: one) }, "\(one.id), seed \(seed)")
+    expect(record.counters.control, is: control.count, "\(one.id)")
+    expect(record.counters.resent, is: 0, "\(one.id)")
     // Each device of each recipient occurs once, and no other device does.
     let expected = Set(reached.flatMap { meant[$0] ?? [] }.map(\.token))
     let tokens = results.compactMap(\.token).map { token in
       String(decoding: token.bytes.count < 32 ? token.bytes : Hex.encode(token.bytes), as: UTF8.self)
     }
-    #expect(Set(tokens) == expected && tokens.count == expected.count, "\(one.id), seed \(seed)")
+    expect(Set(tokens) == expected && tokens.count == expected.count, "\(one.id), seed \(seed)")
     let gone = reached.flatMap { meant[$0] ?? [] }.count(where: \.isGone)
-    #expect(record.counters.outcomes[.unregistered] ?? 0 == gone, "\(one.id), seed \(seed)")
+    expect(record.counters.outcomes[.unregistered] ?? 0 == gone, "\(one.id), seed \(seed)")
     let counts = counts(of: one, base, meant: meant.count, users: reached.count, control: control.count)
-    #expect(record.counters.audience == counts, "\(one.id), \(record.counters.audience.reasons), seed \(seed)")
+    expect(record.counters.audience, is: counts, "\(one.id), \(record.counters.audience.reasons), seed \(seed)")
     try await holdVariants(one, record, results, rig, seed)
     return results.count { $0.outcome == .accepted }
   }
@@ -186,7 +187,7 @@ struct AudienceProofTests {
   ) async throws {
     let winner = try await rig.store.campaigns.decision(of: one.id)?.winner
     for result in results {
-      #expect(result.variant == variant(result.user, of: one, winner: winner), "\(one.id), seed \(seed)")
+      expect(result.variant, is: variant(result.user, of: one, winner: winner), "\(one.id), seed \(seed)")
     }
     guard !one.weights.isEmpty, let (_, job) = try await rig.store.campaigns.findWithJob(one.id),
       let variants = CampaignJob.variants(of: job, campaign: one.id)
@@ -194,12 +195,12 @@ struct AudienceProofTests {
     let counts = try await rig.store.campaigns.variantCounts(of: record, variants)
     for (place, count) in zip(one.weights.indices, counts) {
       let own = results.filter { $0.variant == place }
-      #expect(count.targets == own.count, "\(one.id), seed \(seed)")
+      expect(count.targets, is: own.count, "\(one.id), seed \(seed)")
       for outcome in Outcome.allCases {
-        #expect(count.outcomes[outcome] ?? 0 == own.count { $0.outcome == outcome }, "\(one.id), seed \(seed)")
+        expect(count.outcomes[outcome] ?? 0 == own.count { $0.outcome == outcome }, "\(one.id), seed \(seed)")
       }
     }
-    #expect(try await rig.store.campaigns.decision(of: one.id) == nil || one.tested != nil, "\(one.id)")
+    expect(try await rig.store.campaigns.decision(of: one.id) == nil || one.tested != nil, "\(one.id)")
   }
 
   /// Runs campaigns that refer to the campaign `algebra`: to users who got or did not get it, who opened or did not

@@ -1,5 +1,6 @@
 @testable import CampaignStore
 import PushCore
+import TestKit
 import Testing
 
 @testable import PushWorker
@@ -9,10 +10,10 @@ import Testing
   @Test func resumeIsReportedOncePerGeneration() {
     let campaigns = CampaignTable()
     let observed = [0, 1, 1, 2, 1].map { campaigns.recordRound($0, of: "a") }
-    #expect(observed == [false, true, false, true, true])
+    expect(observed, is: [false, true, false, true, true])
     // The worker held nothing of the campaign, so the pause does not concern it.
     let isNews = campaigns.record(.paused, of: "a", at: 0)
-    #expect(!isNews)
+    expect(!isNews)
   }
 
   @Test func controlIsRememberedWhileRedisMayLoseIt() {
@@ -20,21 +21,21 @@ import Testing
     campaigns.record(.paused, of: "a", at: 0)
     campaigns.record(.cancelled, of: "b", at: 1_000_000_000)
     campaigns.record(.active, of: "c", at: 1_000_000_000)
-    #expect(campaigns.recent.map(\.id).sorted() == ["a", "b"])
-    #expect(campaigns.recent.first { $0.id == "b" }?.verb == .cancel)
+    expect(campaigns.recent.map(\.id).sorted(), is: ["a", "b"])
+    expect(campaigns.recent.first { $0.id == "b" }?.verb, is: .cancel)
     // A repeated observation does not renew the time.
     campaigns.record(.paused, of: "a", at: 3_000_000_000)
     campaigns.removeDurable(before: 3_500_000_000)
-    #expect(campaigns.recent.map(\.id) == ["b"])
+    expect(campaigns.recent.map(\.id), is: ["b"])
     campaigns.record(.active, of: "b", at: 3_600_000_000)
-    #expect(campaigns.recent.isEmpty)
+    expect(campaigns.recent.isEmpty)
   }
 
   @Test func epochIsFollowedOnce() {
     let campaigns = CampaignTable()
     let isNews = [campaigns.sync(0), campaigns.sync(0), campaigns.sync(3)]
-    #expect(isNews == [true, false, true])
-    #expect(campaigns.epoch == 3)
+    expect(isNews, is: [true, false, true])
+    expect(campaigns.epoch, is: 3)
   }
 
   @Test func campaignIsPausedOnceAtATime() {
@@ -42,6 +43,6 @@ import Testing
     var begins = [campaigns.beginPause("a"), campaigns.beginPause("a")]
     campaigns.endPause("a")
     begins.append(campaigns.beginPause("a"))
-    #expect(begins == [true, false, true])
+    expect(begins, is: [true, false, true])
   }
 }

@@ -1,3 +1,4 @@
+import TestKit
 import TestSupport
 import Testing
 
@@ -20,14 +21,14 @@ import Testing
   @Test func onlyPoolGetsTheWholeWindow() {
     var budget = budget(1000, isShared: false)
     fill(&budget, Account(pool: 0, lane: 1))
-    #expect(budget.assigned == 1000)
-    #expect(budget.allowance(Account(pool: 0, lane: 0)) == 0)
+    expect(budget.assigned, is: 1000)
+    expect(budget.allowance(Account(pool: 0, lane: 0)), is: 0)
   }
 
   @Test func firstPoolLeavesCreditToTheNext() {
     var budget = budget(1000)
     for pool in 0..<4 { fill(&budget, Account(pool: pool, lane: 1)) }
-    #expect((0..<4).map { budget.held(by: $0) } == [750, 187, 47, 12])
+    expect((0..<4).map { budget.held(by: $0) }, is: [750, 187, 47, 12])
   }
 
   @Test func noPoolKeepsTwiceTheCreditOfAnother() {
@@ -43,22 +44,22 @@ import Testing
       for account in accounts { fill(&budget, account) }
     }
     let held = accounts.map { budget.held(by: $0.pool) }
-    #expect((held.max() ?? 0) < 2 * (held.min() ?? 0), "\(held)")
+    expect((held.max() ?? 0) < 2 * (held.min() ?? 0), "\(held)")
   }
 
   @Test func creditOfLowerLanesDoesNotLimitAHigherLane() {
     var budget = budget(1000)
     fill(&budget, Account(pool: 0, lane: 2))
-    #expect(budget.allowance(Account(pool: 0, lane: 0)) == 250)
-    #expect(budget.allowance(Account(pool: 1, lane: 0)) == 250)
-    #expect(budget.allowance(Account(pool: 1, lane: 2)) == 187)
+    expect(budget.allowance(Account(pool: 0, lane: 0)), is: 250)
+    expect(budget.allowance(Account(pool: 1, lane: 0)), is: 250)
+    expect(budget.allowance(Account(pool: 1, lane: 2)), is: 187)
   }
 
   @Test(arguments: 2...40) func noWindowIsTooSmallForTwo(window: Int) {
     var budget = budget(window)
     fill(&budget, Account(pool: 0, lane: 1))
-    #expect(budget.allowance(Account(pool: 1, lane: 1)) > 0)
-    #expect(budget.maximumCredit(of: Account(pool: 1, lane: 1)) == budget.allowance(Account(pool: 1, lane: 1)))
+    expect(budget.allowance(Account(pool: 1, lane: 1)) > 0)
+    expect(budget.maximumCredit(of: Account(pool: 1, lane: 1)), is: budget.allowance(Account(pool: 1, lane: 1)))
   }
 
   @Test func assignedCreditNeverExceedsTheWindow() {
@@ -77,8 +78,8 @@ import Testing
           budget.giveBack(amount, of: account)
           assigned[account] = held - amount
         }
-        #expect(budget.assigned <= budget.window)
-        #expect(budget.assigned == assigned.values.reduce(0, +))
+        expect(budget.assigned <= budget.window)
+        expect(budget.assigned, is: assigned.values.reduce(0, +))
       }
     }
   }

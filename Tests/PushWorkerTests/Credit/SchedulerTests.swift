@@ -1,4 +1,5 @@
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -39,73 +40,73 @@ import Testing
     let slow = (0..<SliceSelection.maximumLimited).map { limited($0, "slow\($0)", ungranted: 100_000) }
     let plain = entry(1000, "plain", wants: 300)
     let opening = selection.opening(slow + [plain], beginning: [], window: 1000)
-    #expect(!opening.lanes.isEmpty)
-    #expect(opening.excluded == Set(slow.map(\.campaign)))
+    expect(!opening.lanes.isEmpty)
+    expect(opening.excluded, is: Set(slow.map(\.campaign)))
   }
 
   @Test func onlyNeededSlicesOfACampaignWithARateArePrepared() {
     let selection = SliceSelection()
     _ = selection.record(unfinished: 100, fleet: 1)
-    #expect(selection.opening([limited(0, "slow", ungranted: 10)], beginning: [], window: 1000).excluded == ["slow"])
+    expect(selection.opening([limited(0, "slow", ungranted: 10)], beginning: [], window: 1000).excluded, is: ["slow"])
     let short = [limited(0, "slow", ungranted: 9)]
-    #expect(selection.opening(short, beginning: [], window: 1000).excluded == [])
-    #expect(selection.opening(short, beginning: ["slow"], window: 1000).excluded == ["slow"])
+    expect(selection.opening(short, beginning: [], window: 1000).excluded, is: [])
+    expect(selection.opening(short, beginning: ["slow"], window: 1000).excluded, is: ["slow"])
   }
 
   // MARK: Credit
 
   @Test func lowerLaneGetsNoCreditThatAHigherLaneCanUse() {
     let (urgent, bulk) = (entry(0, "news", lane: 0), entry(1, "sale", lane: 2))
-    #expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget()) == 0)
-    #expect(Scheduler.credit(for: urgent, among: [urgent, bulk], budget()) == 1000)
+    expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget()), is: 0)
+    expect(Scheduler.credit(for: urgent, among: [urgent, bulk], budget()), is: 1000)
     let idle = entry(0, "news", lane: 0, wants: 0)
-    #expect(Scheduler.credit(for: bulk, among: [idle, bulk], budget()) == 1000)
+    expect(Scheduler.credit(for: bulk, among: [idle, bulk], budget()), is: 1000)
   }
 
   @Test func lowerLaneOfAnotherPoolGetsTheRemainingCredit() {
     var budget = budget(isShared: true)
     let (urgent, bulk) = (entry(0, "news", pool: 0, lane: 0), entry(1, "sale", pool: 1, lane: 2))
-    #expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget) == 0)
+    expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget), is: 0)
     budget.assign(750, to: urgent.account)
-    #expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget) == 187)
+    expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget), is: 187)
   }
 
   @Test func returnedCreditIsReusableUnlessOthersComeFirst() {
     var budget = budget()
     let million = entry(0, "million") { ($0.targets.returning, $0.served) = (200, 5000) }
     budget.assign(1000, to: million.account)
-    #expect(Scheduler.credit(for: million, among: [million], budget) == 200)
+    expect(Scheduler.credit(for: million, among: [million], budget), is: 200)
     let one = entry(1, "one", wants: 1)
-    #expect(Scheduler.credit(for: million, among: [million, one], budget) == 199)
+    expect(Scheduler.credit(for: million, among: [million, one], budget), is: 199)
     let urgent = entry(2, "news", lane: 0)
-    #expect(Scheduler.credit(for: million, among: [million, urgent], budget) == 0)
+    expect(Scheduler.credit(for: million, among: [million, urgent], budget), is: 0)
   }
 
   @Test func stuckPoolHasNoPriorityAndTriesOnePushAtATime() {
     var urgent = entry(0, "news", pool: 0, lane: 0) { $0.condition.isStuck = true }
     let bulk = entry(1, "sale", pool: 1, lane: 2)
-    #expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget()) == 1000)
-    #expect(Scheduler.credit(for: urgent, among: [urgent, bulk], budget()) == 1)
+    expect(Scheduler.credit(for: bulk, among: [urgent, bulk], budget()), is: 1000)
+    expect(Scheduler.credit(for: urgent, among: [urgent, bulk], budget()), is: 1)
     urgent.targets.unanswered = 1
-    #expect(Scheduler.credit(for: urgent, among: [urgent, bulk], budget()) == 0)
+    expect(Scheduler.credit(for: urgent, among: [urgent, bulk], budget()), is: 0)
   }
 
   @Test func secondSearchForAPoisonTargetWaitsForTheFirst() {
     let searches = [entry(0) { $0.condition.isBisecting = true }, entry(1) { $0.condition.isBisecting = true }]
-    #expect(Scheduler.credit(for: searches[0], among: searches, budget()) > 0)
-    #expect(Scheduler.credit(for: searches[1], among: searches, budget()) == 0)
+    expect(Scheduler.credit(for: searches[0], among: searches, budget()) > 0)
+    expect(Scheduler.credit(for: searches[1], among: searches, budget()), is: 0)
   }
 
   @Test func neighbourThatWasServedLeastComesFirst() {
     let million = entry(0, "million") { $0.served = 5000 }
     let one = entry(1, "one", wants: 1) { $0.served = 10 }
-    #expect(Scheduler.order([million, one]).map(\.slot) == [1, 0])
-    #expect(Scheduler.credit(for: million, among: [million, one], budget()) == 999)
+    expect(Scheduler.order([million, one]).map(\.slot), is: [1, 0])
+    expect(Scheduler.credit(for: million, among: [million, one], budget()), is: 999)
     var nearlyFull = budget()
     nearlyFull.assign(999, to: million.account)
-    #expect(Scheduler.credit(for: one, among: [million, one], nearlyFull) == 1)
+    expect(Scheduler.credit(for: one, among: [million, one], nearlyFull), is: 1)
     // The last credit is not reserved for any slice.
-    #expect(Scheduler.credit(for: million, among: [million, one], nearlyFull) == 1)
+    expect(Scheduler.credit(for: million, among: [million, one], nearlyFull), is: 1)
   }
 
   /// Campaigns of one lane and pool, of very different sizes, served until all targets are sent.
@@ -128,10 +129,10 @@ import Testing
           entries[slot].targets.wants -= amount
           entries[slot].served += amount
         }
-        #expect(budget.assigned <= budget.window)
+        expect(budget.assigned <= budget.window)
         let waiting = entries.filter { $0.targets.wants > 0 }.map(\.served)
         if let most = waiting.max(), let least = waiting.min() {
-          #expect(most - least <= 2 * SliceSituation.fullBatch, "\(sizes)")
+          expect(most - least <= 2 * SliceSituation.fullBatch, "\(sizes)")
         }
         let answered = entries.indices.filter { assigned[$0] > 0 }.randomElement(using: &seed)
         if let answered {
@@ -144,8 +145,8 @@ import Testing
 
   @Test func newSliceStartsWithTheLowestServiceCount() {
     let entries = [entry(0, "a") { $0.served = 700 }, entry(1, "b") { $0.served = 900 }, entry(2, "c", lane: 2)]
-    #expect(Scheduler.start(of: .init(pool: 0, lane: 1), among: entries) == 700)
-    #expect(Scheduler.start(of: .init(pool: 1, lane: 1), among: entries) == 0)
+    expect(Scheduler.start(of: .init(pool: 0, lane: 1), among: entries), is: 700)
+    expect(Scheduler.start(of: .init(pool: 1, lane: 1), among: entries), is: 0)
   }
 
   // MARK: Taking slices
@@ -158,62 +159,62 @@ import Testing
 
   @Test func fleetSharesOutTheTail() {
     let selection = selection(fleet: 4, unfinished: 4)
-    #expect(selection.opening([], beginning: ["a"], window: 10).excluded == ["a"])
+    expect(selection.opening([], beginning: ["a"], window: 10).excluded, is: ["a"])
     let morePreparable = selection.record(unfinished: 256, fleet: 4)
-    #expect(morePreparable)
-    #expect(selection.opening([], beginning: ["a"], window: 10).excluded == [])
+    expect(morePreparable)
+    expect(selection.opening([], beginning: ["a"], window: 10).excluded, is: [])
   }
 
   @Test func enoughOfOneCampaignLeavesRoomToAnother() {
     let entries = [entry(0, "million", wants: 2000)]
-    #expect(selection().opening(entries, beginning: [], window: 1000).excluded == ["million"])
-    #expect(selection().opening([entry(0, "million", wants: 1999)], beginning: [], window: 1000).excluded == [])
+    expect(selection().opening(entries, beginning: [], window: 1000).excluded, is: ["million"])
+    expect(selection().opening([entry(0, "million", wants: 1999)], beginning: [], window: 1000).excluded, is: [])
   }
 
   @Test func abandonedSlicesArePreparedAFewAtATime() {
     let full = (0..<SliceSelection.maximumSlices).map { entry($0, "million", wants: 5000) }
-    #expect(selection().mayPrepare(full, beginning: []))
+    expect(selection().mayPrepare(full, beginning: []))
     let preparing = (0..<3).map { entry(20 + $0) { $0.condition.isReady = false } }
-    #expect(selection().mayPrepare(full + preparing, beginning: []))
-    #expect(!selection().mayPrepare(full + preparing, beginning: ["a"]))
+    expect(selection().mayPrepare(full + preparing, beginning: []))
+    expect(!selection().mayPrepare(full + preparing, beginning: ["a"]))
   }
 
   @Test func slicesOfALowerLaneDoNotBlockAHigherLane() {
     let entries = [entry(0, "sale", lane: 2, wants: 5000), entry(1, "news", lane: 0, wants: 10)]
-    #expect(selection().opening(entries, beginning: [], window: 1000).excluded == ["sale"])
+    expect(selection().opening(entries, beginning: [], window: 1000).excluded, is: ["sale"])
   }
 
   @Test func stuckPoolsSlicesLeaveRoomToOthers() {
     let stuck = (0..<SliceSelection.maximumSlices).map { entry($0, "sick") { $0.condition.isStuck = true } }
     let opening = selection().opening(stuck + [entry(20, "well", pool: 1, wants: 10)], beginning: [], window: 1000)
-    #expect(!opening.lanes.isEmpty)
-    #expect(opening.excluded == ["sick"])
+    expect(!opening.lanes.isEmpty)
+    expect(opening.excluded, is: ["sick"])
   }
 
   @Test func numberOfHeldSlicesIsBounded() {
     let many = (0..<SliceSelection.maximumInHand).map { entry($0, "c\($0)", wants: 1) }
-    #expect(selection().opening(many, beginning: [], window: 1000).lanes.isEmpty)
+    expect(selection().opening(many, beginning: [], window: 1000).lanes.isEmpty)
     let beginning = (0..<2 * SliceSelection.maximumPreparable).map { "c\($0)" }
-    #expect(selection().opening([], beginning: beginning, window: 1000).lanes.isEmpty)
+    expect(selection().opening([], beginning: beginning, window: 1000).lanes.isEmpty)
   }
 
   // MARK: Returning credit
 
   @Test func stuckPoolKeepsOnePushToBeTriedWith() {
     let stuck = entry(0) { ($0.condition.isStuck, $0.targets.unanswered) = (true, 300) }
-    #expect(Scheduler.reclaims([stuck], budget()).map(\.keeping) == [1])
+    expect(Scheduler.reclaims([stuck], budget()).map(\.keeping), is: [1])
     let tried = entry(0) { ($0.condition.isStuck, $0.targets.unanswered) = (true, 1) }
-    #expect(Scheduler.reclaims([tried], budget()).isEmpty)
+    expect(Scheduler.reclaims([tried], budget()).isEmpty)
   }
 
   @Test func lowerLaneReturnsCreditThatAHigherLaneNeeds() {
     var budget = budget()
     let (urgent, bulk) = (entry(0, "news", lane: 0), entry(1, "sale", lane: 2) { $0.targets.unanswered = 1000 })
     budget.assign(999, to: bulk.account)
-    #expect(Scheduler.reclaims([urgent, bulk], budget).isEmpty)
+    expect(Scheduler.reclaims([urgent, bulk], budget).isEmpty)
     budget.assign(1, to: bulk.account)
-    #expect(Scheduler.reclaims([urgent, bulk], budget).map(\.slot) == [1])
-    #expect(Scheduler.reclaims([entry(0, "news", lane: 0, wants: 0), bulk], budget).isEmpty)
+    expect(Scheduler.reclaims([urgent, bulk], budget).map(\.slot), is: [1])
+    expect(Scheduler.reclaims([entry(0, "news", lane: 0, wants: 0), bulk], budget).isEmpty)
   }
 
   @Test func poolReturnsOnlyCreditBeyondItsShare() {
@@ -222,9 +223,9 @@ import Testing
     let late = entry(1, "late", pool: 1)
     budget.assign(750, to: big.account)
     budget.assign(187, to: late.account)
-    #expect(Scheduler.reclaims([big, late], budget).map(\.slot) == [0])
+    expect(Scheduler.reclaims([big, late], budget).map(\.slot), is: [0])
     budget.giveBack(250, of: big.account)
-    #expect(Scheduler.reclaims([big, late], budget).isEmpty)
+    expect(Scheduler.reclaims([big, late], budget).isEmpty)
   }
 
   // MARK: Batches of slices
@@ -239,13 +240,13 @@ import Testing
   ])
   func batchIsAtMostAShare(targets: Int?, unfinished: Int, fleet: Int, room: Int, expected: Int) {
     let number = SliceSelection().batchSize(targets: targets, unfinished: unfinished, fleet: fleet, room: room)
-    #expect(number == expected)
+    expect(number, is: expected)
   }
 
   @Test func batchCountsAsOneSlice() {
     let entries = (0..<100).map { slot in entry(slot, "small", wants: 1) { $0.counts = slot == 0 } }
-    #expect(selection().opening(entries, beginning: [], window: 1000).excluded == [])
-    #expect(
+    expect(selection().opening(entries, beginning: [], window: 1000).excluded, is: [])
+    expect(
       selection().opening(
         entries.map {
           var each = $0; each.counts = true; return each
@@ -253,7 +254,7 @@ import Testing
       )
       .lanes.isEmpty)
     // The targets of a batch still count.
-    #expect(selection().opening(entries, beginning: [], window: 50).excluded == ["small"])
+    expect(selection().opening(entries, beginning: [], window: 50).excluded, is: ["small"])
   }
 
   @Test func demandOfManySlicesIsThatOfTheirCampaigns() {
@@ -274,8 +275,8 @@ import Testing
       budget.assign(.random(in: 0...1000, using: &seed), to: entries[0].account)
       let demand = Scheduler.Demand(entries)
       for entry in entries {
-        #expect(
-          demand.credit(for: entry, budget) == Self.credit(for: entry, among: entries, budget), "seed \(seed.value)")
+        expect(
+          demand.credit(for: entry, budget), is: Self.credit(for: entry, among: entries, budget), "seed \(seed.value)")
       }
     }
   }

@@ -1,5 +1,6 @@
 @testable import CampaignStore
 import PushCore
+import TestKit
 import Testing
 
 @testable import PushWorker
@@ -18,15 +19,15 @@ import Testing
       watch.check([state("slow", at: 9), state("well", listens: true, at: 7)]),
       watch.check([state("slow", at: 9), state("well", at: 7)]),
     ]
-    #expect(gone.map { $0.map(\.name) } == [[], ["dead"], [], ["slow"]])
+    expect(gone.map { $0.map(\.name) }, is: [[], ["dead"], [], ["slow"]])
   }
 
   @Test func laterProcessOfANameIsAnotherInstance() {
     var watch = LivenessMonitor()
     let gone = [watch.check([state("w", "a", at: 7)]), watch.check([state("w", "b", at: 7)])]
-    #expect(gone == [[], []])
+    expect(gone, is: [[], []])
     watch.reset()
     let again = watch.check([state("w", "b", at: 7)])
-    #expect(again.isEmpty)
+    expect(again.isEmpty)
   }
 }

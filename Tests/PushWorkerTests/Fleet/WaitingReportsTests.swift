@@ -1,5 +1,6 @@
 @testable import CampaignStore
 import PushCore
+import TestKit
 import Testing
 
 @testable import PushWorker
@@ -11,8 +12,9 @@ import Testing
     let changes = [
       reports.update([("a", "away", 5)]), reports.update([("b", "slow", 7)]), reports.update([]), reports.update([]),
     ]
-    #expect(
-      changes == [
+    expect(
+      changes,
+      is: [
         [.waits(id: "a", reason: "away", since: 5)],
         [.waits(id: "b", reason: "slow", since: 7), .continues(id: "a")], [.continues(id: "b")], [],
       ])

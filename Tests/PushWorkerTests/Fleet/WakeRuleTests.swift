@@ -1,5 +1,6 @@
 @testable import CampaignStore
 import PushCore
+import TestKit
 import Testing
 
 @testable import PushWorker
@@ -10,12 +11,12 @@ import Testing
     let looking = { (slices: Int, fleet: Int) in
       (0..<fleet).count { WakeRule.triesToTake(slices, roll: $0) }
     }
-    #expect([looking(1, 3), looking(1, 500), looking(10, 500), looking(256, 500)] == [3, 4, 40, 500])
-    #expect(looking(.max, 500) == 500)
+    expect([looking(1, 3), looking(1, 500), looking(10, 500), looking(256, 500)], is: [3, 4, 40, 500])
+    expect(looking(.max, 500), is: 500)
   }
 
   @Test func onlySixteenWorkersBlockOnIntake() {
     let waiting = { (fleet: Int) in (0..<fleet).count { WakeRule.waitsForJobs(roll: $0) } }
-    #expect([waiting(1), waiting(16), waiting(500)] == [1, 16, 16])
+    expect([waiting(1), waiting(16), waiting(500)], is: [1, 16, 16])
   }
 }

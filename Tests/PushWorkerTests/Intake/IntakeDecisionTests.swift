@@ -2,6 +2,7 @@ import APNs
 @testable import CampaignStore
 import PushCore
 import PushTransport
+import TestKit
 import Testing
 
 @testable import PushWorker
@@ -15,20 +16,20 @@ import Testing
       Issue.record("it is a valid job")
       return
     }
-    #expect(campaign.id == "a")
-    #expect(IntakeDecision(campaign, .new) == nil)
-    #expect(IntakeDecision(campaign, .duplicate) == nil)
-    #expect(
-      IntakeDecision(campaign, .conflict)
-        == .deadLetter(reason: "id: a is already used by another job", hint: "submit the job with another id"))
+    expect(campaign.id, is: "a")
+    expect(IntakeDecision(campaign, .new), is: nil)
+    expect(IntakeDecision(campaign, .duplicate), is: nil)
+    expect(
+      IntakeDecision(campaign, .conflict),
+      is: .deadLetter(reason: "id: a is already used by another job", hint: "submit the job with another id"))
     guard case .deadLetter(let reason, _) = IntakeDecision(Array("{".utf8), apps, now: 0) else {
       Issue.record("it is no job")
       return
     }
-    #expect(reason.contains("JSON"))
-    #expect(IntakeDecision(StoreError(.full, "full", hint: "")) == nil, "no fault of the job")
-    #expect(
-      IntakeDecision(StoreError(.invalid, "no such segment", hint: "h"))
-        == .deadLetter(reason: "no such segment", hint: "h"))
+    expect(reason.contains("JSON"))
+    expect(IntakeDecision(StoreError(.full, "full", hint: "")), is: nil, "no fault of the job")
+    expect(
+      IntakeDecision(StoreError(.invalid, "no such segment", hint: "h")),
+      is: .deadLetter(reason: "no such segment", hint: "h"))
   }
 }

@@ -1,5 +1,6 @@
 @testable import CampaignStore
 import PushCore
+import TestKit
 import Testing
 
 @testable import PushWorker
@@ -12,14 +13,14 @@ import Testing
       declines.add("a", round: 0, reason: "r", hint: "", at: 1),
       declines.add("a", round: 0, reason: "s", hint: "", at: 2),
     ]
-    #expect(raised == [true, false])
-    #expect(declines.declined["a"] == .init(round: 0, reason: "r", hint: "", since: 1))
-    #expect(declines.applies(to: "a", round: 0))
+    expect(raised, is: [true, false])
+    expect(declines.declined["a"], is: .init(round: 0, reason: "r", hint: "", since: 1))
+    expect(declines.applies(to: "a", round: 0))
     // After a resume the worker tries the campaign again, and may decline it again.
-    #expect(!declines.applies(to: "a", round: 1))
+    expect(!declines.applies(to: "a", round: 1))
     let again = declines.add("a", round: 1, reason: "r", hint: "", at: 3)
-    #expect(again && declines.campaigns == ["a"])
+    expect(again && declines.campaigns == ["a"])
     let dropped = [declines.drop("a"), declines.drop("a")]
-    #expect(dropped == [true, false])
+    expect(dropped, is: [true, false])
   }
 }

@@ -1,5 +1,6 @@
 @testable import CampaignStore
 import PushCore
+import TestKit
 import Testing
 
 @testable import PushWorker
@@ -13,9 +14,9 @@ import Testing
         var watch = GuardReports()
         for _ in 0..<1000 { watch.count(.accepted, policy, fleet: fleet) }
         for _ in 0..<limit { watch.count(outcome, policy, fleet: fleet) }
-        #expect(watch.mayChangeDevice(policy, fleet: fleet))
+        expect(watch.mayChangeDevice(policy, fleet: fleet))
         watch.count(outcome, policy, fleet: fleet)
-        #expect(!watch.mayChangeDevice(policy, fleet: fleet), "\(fleet) workers, \(outcome)")
+        expect(!watch.mayChangeDevice(policy, fleet: fleet), "\(fleet) workers, \(outcome)")
       }
     }
   }
@@ -24,9 +25,9 @@ import Testing
     var watch = GuardReports()
     let policy = GuardPolicy()
     for _ in 0..<1000 { watch.count(.badToken, policy, fleet: 1) }
-    #expect(watch.mayChangeDevice(policy, fleet: 1))
+    expect(watch.mayChangeDevice(policy, fleet: 1))
     let news = watch.next(1_000_000_000)
-    #expect(news == nil && !watch.isDue)
+    expect(news == nil && !watch.isDue)
   }
 
   @Test func reportContainsAllEarlierAnswersOnly() {
@@ -34,30 +35,30 @@ import Testing
     let policy = GuardPolicy(minimum: 10)
     watch.count(.accepted, policy, fleet: 2)
     let nothing = watch.next(1_000_000_000)
-    #expect(nothing == nil, "only acceptances are no news")
+    expect(nothing, is: nil, "only acceptances are no news")
     watch.count(.badToken, policy, fleet: 2)
     let first = watch.report
     let news = watch.next(1_000_000_000)
-    #expect(news == GuardCounts(answers: 2, suspects: 1))
+    expect(news, is: GuardCounts(answers: 2, suspects: 1))
     watch.count(.badToken, policy, fleet: 2)
     let second = watch.report
-    #expect(second == first + 1)
+    expect(second, is: first + 1)
     let whileReporting = watch.next(2_000_000_000)
     let observed = watch.recordArrival()
-    #expect(whileReporting == nil && observed == first)
+    expect(whileReporting == nil && observed == first)
     let tooSoon = watch.next(1_010_000_000)
-    #expect(tooSoon == nil && watch.isDue)
+    expect(tooSoon == nil && watch.isDue)
     _ = watch.next(2_000_000_000)
     // It is unknown whether the report arrived, so the worker repeats it under its number.
     watch.failed()
-    #expect(watch.report == second)
+    expect(watch.report, is: second)
     let again = watch.next(3_000_000_000)
-    #expect(again == GuardCounts(answers: 1, suspects: 1))
+    expect(again, is: GuardCounts(answers: 1, suspects: 1))
     _ = watch.recordArrival()
     for _ in 0..<1000 { watch.count(.accepted, policy, fleet: 2) }
     watch.count(.unregistered, policy, fleet: 2)
     let last = watch.next(4_000_000_000)
-    #expect(last?.gone == 1 && last?.answers ?? .max <= 10, "good answers of long ago hide nothing")
+    expect(last?.gone == 1 && last?.answers ?? .max <= 10, "good answers of long ago hide nothing")
   }
 
   /// The share in a report is the real one for any number of answers. A fast worker reports no larger share than a slow
@@ -71,10 +72,10 @@ import Testing
     }
     let report = watch.next(1_000_000_000)
     let news = try #require(report)
-    #expect(news.answers <= policy.minimum)
-    #expect((0...0.03).contains(Double(news.suspects) / Double(news.answers)))
-    #expect((0...0.06).contains(Double(news.gone) / Double(news.answers)))
+    expect(news.answers <= policy.minimum)
+    expect((0...0.03).contains(Double(news.suspects) / Double(news.answers)))
+    expect((0...0.06).contains(Double(news.gone) / Double(news.answers)))
     // Each bad answer still waits for a report.
-    #expect(!watch.mayChangeDevice(policy, fleet: 2) || answers == 100)
+    expect(!watch.mayChangeDevice(policy, fleet: 2) || answers == 100)
   }
 }

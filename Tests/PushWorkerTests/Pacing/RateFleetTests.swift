@@ -1,4 +1,5 @@
 import CampaignStore
+import TestKit
 import TestSupport
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 
 /// A simulated fleet with a rate, its bucket and its clock. Workers die, are suspended and join, and Redis goes away
 /// and loses writes. The test checks the pushes that were sent in any interval.
-@Suite struct RateFleetTests {
+struct RateFleetTests {
   private struct Worker {
     var lease = RateLease()
     /// The end of the worker's suspension, in ns.
@@ -121,13 +122,13 @@ import Testing
     let seconds = 60
     for _ in 0..<seconds * 1000 { fleet.step() }
     let share = Double(fleet.sent) / Double(perSecond * seconds)
-    #expect((0.98...1.02).contains(share), "\(share)")
-    #expect(fleet.worst <= fleet.burst, "\(fleet.worst) of \(fleet.burst)")
+    expect((0.98...1.02).contains(share), "\(share)")
+    expect(fleet.worst <= fleet.burst, "\(fleet.worst) of \(fleet.burst)")
     // Each worker sends a few requests each second, whatever the rate.
-    #expect(fleet.questions <= 9 * workers * seconds, "\(fleet.questions)")
+    expect(fleet.questions <= 9 * workers * seconds, "\(fleet.questions)")
     // No worker takes all pushes if there are enough for all workers.
     let fair = fleet.sent / workers
-    if fair >= 50 { #expect(fleet.shares.allSatisfy { (fair / 3...3 * fair).contains($0) }, "\(fleet.shares)") }
+    if fair >= 50 { expect(fleet.shares.allSatisfy { (fair / 3...3 * fair).contains($0) }, "\(fleet.shares)") }
   }
 
   @Test(arguments: [30, 1000, 50_000], 1...2 as ClosedRange<UInt64>)
@@ -150,8 +151,8 @@ import Testing
       }
     }
     let share = Double(fleet.sent) / Double(perSecond * seconds)
-    #expect((0.98...1.02).contains(share), "\(share)")
-    #expect(fleet.worst <= fleet.burst, "\(fleet.worst) of \(fleet.burst)")
+    expect((0.98...1.02).contains(share), "\(share)")
+    expect(fleet.worst <= fleet.burst, "\(fleet.worst) of \(fleet.burst)")
   }
 
   /// A service counts the pushes of a minute, which begins at any time.
@@ -166,7 +167,7 @@ import Testing
       sent.append(fleet.sent)
     }
     let minutes = (60_000..<sent.count).map { Double(sent[$0] - sent[$0 - 60_000]) / (60 * quota) }
-    #expect(minutes.max() ?? 0 <= 1 && minutes.min() ?? 0 >= 0.98, "\(minutes.min() ?? 0)...\(minutes.max() ?? 0)")
+    expect(minutes.max() ?? 0 <= 1 && minutes.min() ?? 0 >= 0.98, "\(minutes.min() ?? 0)...\(minutes.max() ?? 0)")
   }
 
   /// Returns a fleet that spreads the targets over sixty seconds, with slices of different sizes.
@@ -193,8 +194,8 @@ import Testing
     }
     // With few targets the estimate of their number is rough. The last target is sent at the beginning of its part of
     // the time.
-    #expect((targets > 100 ? 57...63 : 35...63).contains(second), "\(second)")
-    #expect(worst <= (targets > 100 ? 0.08 : 0.35), "\(worst)")
+    expect((targets > 100 ? 57...63 : 35...63).contains(second), "\(second)")
+    expect(worst <= (targets > 100 ? 0.08 : 0.35), "\(worst)")
   }
 
   @Test(arguments: [600, 30_000], 1...2 as ClosedRange<UInt64>)
@@ -208,7 +209,7 @@ import Testing
       for _ in 0..<1000 { fleet.step() }
       second += 1
     }
-    #expect((92...104).contains(second), "\(second)")
+    expect((92...104).contains(second), "\(second)")
   }
 
   @Test(arguments: [600, 600_000], 1...2 as ClosedRange<UInt64>)
@@ -218,10 +219,10 @@ import Testing
     for second in 1...60 {
       for _ in 0..<1000 { fleet.step() }
       // The fleet sends only slightly faster than it must, and makes up for a pause.
-      if second == 10 { #expect((0.13...0.23).contains(Double(fleet.sent) / Double(total)), "\(fleet.sent)") }
+      if second == 10 { expect((0.13...0.23).contains(Double(fleet.sent) / Double(total)), "\(fleet.sent)") }
       if second == 20 { fleet.pausedUntil = fleet.now + 15_000_000_000 }
       if second == 40 { fleet.bucket.forget() }
     }
-    #expect(fleet.sent == total, "\(fleet.sent) of \(total)")
+    expect(fleet.sent, is: total, "\(fleet.sent) of \(total)")
   }
 }

@@ -1,6 +1,7 @@
 import CampaignStore
 import PushCore
 import PushTransport
+import TestKit
 import TestPushService
 import Testing
 
@@ -31,18 +32,18 @@ import Testing
     ]
     var table = RateTable(apps)
     let limits = try "abcdef".map { try self.limits(&table, apps, String($0)) }
-    #expect(limits.allSatisfy { $0.count == 1 })
-    #expect(limits.map { $0[0].perSecond } == [500, 500, 500, 10_000, 12_000, 12_000])
-    #expect(limits[0][0] === limits[2][0] && limits[0][0] !== limits[3][0])
-    #expect(limits[4][0].subject == .quota(ServiceQuota(name: "text:r", perSecond: 12_000, rampSeconds: 60)))
-    #expect(table.quotas.keys.sorted() == ["text:p", "text:q", "text:r"])
+    expect(limits.allSatisfy { $0.count == 1 })
+    expect(limits.map { $0[0].perSecond }, is: [500, 500, 500, 10_000, 12_000, 12_000])
+    expect(limits[0][0] === limits[2][0] && limits[0][0] !== limits[3][0])
+    expect(limits[4][0].subject, is: .quota(ServiceQuota(name: "text:r", perSecond: 12_000, rampSeconds: 60)))
+    expect(table.quotas.keys.sorted(), is: ["text:p", "text:q", "text:r"])
   }
 
   @Test func serviceWithoutAQuotaHasTheRateOfItsApp() throws {
     let apps = ["a": app(nil, rate: 700), "b": app(nil)]
     var table = RateTable(apps)
     let limits = try self.limits(&table, apps, "a")
-    #expect(limits.map(\.subject) == [.app("a", service: "text")] && limits[0].perSecond == 700)
-    #expect(try self.limits(&table, apps, "b").isEmpty && table.quotas.isEmpty)
+    expect(limits.map(\.subject) == [.app("a", service: "text")] && limits[0].perSecond == 700)
+    expect(try self.limits(&table, apps, "b").isEmpty && table.quotas.isEmpty)
   }
 }

@@ -1,5 +1,6 @@
 import CampaignStore
 import PushCore
+import TestKit
 import Testing
 
 @testable import PushWorker
@@ -31,13 +32,13 @@ import Testing
 
   @Test func isQuietWhenNothingIsInFlightOrHasComeForAMoment() {
     var probe = TrialLease()
-    #expect(!isQuiet(probe, 1000))
+    expect(!isQuiet(probe, 1000))
     ask(&probe, stride(from: 1000, through: 1400, by: 20), inFlight: 0)
-    #expect(!isQuiet(probe, 1400))
+    expect(!isQuiet(probe, 1400))
     ask(&probe, stride(from: 1420, through: 1600, by: 20), inFlight: 0)
-    #expect(isQuiet(probe, 1600))
+    expect(isQuiet(probe, 1600))
     ask(&probe, stride(from: 1620, through: 1620, by: 20), inFlight: 0, answers: 11)
-    #expect(!isQuiet(probe, 1620))
+    expect(!isQuiet(probe, 1620))
   }
 
   /// After one lease Redis may lease the sends to another worker. After a second lease that worker has taken them over
@@ -45,9 +46,9 @@ import Testing
   @Test func waitsTwoLeasesForSendsOfOtherWorkers() {
     var probe = TrialLease()
     ask(&probe, stride(from: 1000, through: 12_900, by: 20), inFlight: 5)
-    #expect(!isQuiet(probe, 12_900))
+    expect(!isQuiet(probe, 12_900))
     ask(&probe, stride(from: 12_920, through: 13_100, by: 20), inFlight: 5)
-    #expect(isQuiet(probe, 13_100))
+    expect(isQuiet(probe, 13_100))
   }
 
   /// With other workers in the fleet, Redis leases this worker no more sends than the minimum. So this worker can't get
@@ -65,30 +66,30 @@ import Testing
       trial.take(answer, to: request, lease: Self.lease, now: now * Self.millisecond)
     }
     var request = try ask(1000)
-    #expect(request.wanted == 25)
+    expect(request.wanted, is: 25)
     take(request, leased: 25, known: 0, 1000)
     trial.spend(25)
     trial.reconcile(spent: 25, sent: 25)
     own.answers = 25
     request = try ask(1100)
-    #expect(request.news.answers == 25)
+    expect(request.news.answers, is: 25)
     take(request, leased: 0, known: 22, 1100)
     request = try ask(1200)
-    #expect(request.wanted == 0)
-    #expect(trial.fleetCounts.answers == 25)
+    expect(request.wanted, is: 0)
+    expect(trial.fleetCounts.answers, is: 25)
     take(request, leased: 0, known: 30, 1200)
-    #expect(trial.fleetCounts.answers == 30)
+    expect(trial.fleetCounts.answers, is: 30)
   }
 
   /// The worker or Redis was stopped for longer than a lease, so the other workers may have reported many answers.
   @Test func workerThatWasAwayIsNotQuiet() {
     var probe = TrialLease()
     ask(&probe, stride(from: 1000, through: 2000, by: 20), inFlight: 5)
-    #expect(!isQuiet(probe, 30_000))
+    expect(!isQuiet(probe, 30_000))
     ask(&probe, stride(from: 30_000, through: 30_000, by: 20), inFlight: 5)
-    #expect(!isQuiet(probe, 30_000))
+    expect(!isQuiet(probe, 30_000))
     ask(&probe, stride(from: 30_020, through: 42_100, by: 20), inFlight: 5)
-    #expect(isQuiet(probe, 42_100))
+    expect(isQuiet(probe, 42_100))
   }
 
   /// If this worker is the only one with bad answers, the others can still detect it.
@@ -103,13 +104,13 @@ import Testing
       probe.take(answer, to: request, lease: Self.lease, now: time * Self.millisecond)
       return request.wanted
     }
-    #expect(try ask(1000, isAlone: false, at: 100) == 200)
+    expect(try ask(1000, isAlone: false, at: 100), is: 200)
     probe.spend(200)
     probe.reconcile(spent: 200, sent: 200)
-    #expect(try ask(1000, isAlone: false, answers: 50, unanswered: 150, at: 200) == 0)
+    expect(try ask(1000, isAlone: false, answers: 50, unanswered: 150, at: 200), is: 0)
     // Ten sends have ended without an answer that counts.
-    #expect(try ask(1000, isAlone: false, answers: 90, unanswered: 100, at: 300) == 10)
-    #expect(try ask(1000, isAlone: true, answers: 90, unanswered: 100, at: 400) == 400)
+    expect(try ask(1000, isAlone: false, answers: 90, unanswered: 100, at: 300), is: 10)
+    expect(try ask(1000, isAlone: true, answers: 90, unanswered: 100, at: 400), is: 400)
   }
 
   /// At one answer per second, two hundred answers are reported one by one. Answers that wait for the guard's decision
@@ -127,15 +128,15 @@ import Testing
         GuardTrialAnswer(counts: GuardCounts(), leased: 0, inFlight: 0), to: request, lease: Self.lease,
         now: time * Self.millisecond)
     }
-    #expect(asked == 5)
+    expect(asked, is: 5)
   }
 
   @Test func missingAnswersDoNotCount() throws {
     var probe = TrialLease()
     ask(&probe, stride(from: 1000, through: 1600, by: 20), inFlight: 0)
-    #expect(isQuiet(probe, 1600))
+    expect(isQuiet(probe, 1600))
     let lost = try #require(request(&probe, now: 6_000 * Self.millisecond))
     probe.take(nil, to: lost, lease: Self.lease, now: 6_100 * Self.millisecond)
-    #expect(!isQuiet(probe, 6_100))
+    expect(!isQuiet(probe, 6_100))
   }
 }

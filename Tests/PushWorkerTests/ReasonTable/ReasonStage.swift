@@ -5,6 +5,7 @@ import CampaignStore
 import PushCore
 import PushWorker
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -117,57 +118,57 @@ struct ReasonStage {
     try await checkTargets(results, record)
     try await checkDevices(results)
     switch row.credential {
-    case .kept: #expect(credential.stopped == nil, "\(run)")
-    case .stopped(let reason): #expect(credential.stopped == reason.code, "\(run)")
-    case .stoppedBySomethingUnknown: #expect([ReasonCode.none, .other].contains(credential.stopped), "\(run)")
+    case .kept: expect(credential.stopped, is: nil, "\(run)")
+    case .stopped(let reason): expect(credential.stopped, is: reason.code, "\(run)")
+    case .stoppedBySomethingUnknown: expect([ReasonCode.none, .other].contains(credential.stopped), "\(run)")
     case .mintedOnce:
-      #expect(credential.stopped == nil, "\(run)")
-      #expect(credential.authorization()?.generation == 2, "\(run)")
+      expect(credential.stopped, is: nil, "\(run)")
+      expect(credential.authorization()?.generation, is: 2, "\(run)")
     }
     switch row.connection {
-    case .kept: #expect(counters.connections == 1, "\(run)")
+    case .kept: expect(counters.connections, is: 1, "\(run)")
     // A repeated push uses the connection for suspects. The rest of the campaign, if any, uses a new one.
-    case .replaced: #expect((2...3).contains(counters.connections), "\(run)")
-    case .another: #expect(counters.connections == 2, "\(run)")
-    case .refused: #expect(counters.received == 0, "\(run)")
+    case .replaced: expect((2...3).contains(counters.connections), "\(run)")
+    case .another: expect(counters.connections, is: 2, "\(run)")
+    case .refused: expect(counters.received, is: 0, "\(run)")
     }
     switch row.campaign {
-    case .goesOn: #expect(record.state == (row.isOver ? .completed : .active), "\(run)")
-    case .broadcast: #expect(record.state == (row.isOver ? .completed : .active), "\(run)")
+    case .goesOn: expect(record.state, is: row.isOver ? .completed : .active, "\(run)")
+    case .broadcast: expect(record.state, is: row.isOver ? .completed : .active, "\(run)")
     case .paused(let words), .guarded(let words):
-      #expect(record.state == .paused, "\(run)")
+      expect(record.state, is: .paused, "\(run)")
       // Nothing more is sent after the first such answer, even before Redis receives the pause.
-      if run.scene.hit.isAll, case .paused = row.campaign { #expect(counters.received <= Self.window, "\(run)") }
-      #expect(record.reason?.contains(words) == true, "\(run): \(record.reason ?? "no reason")")
+      if run.scene.hit.isAll, case .paused = row.campaign { expect(counters.received <= Self.window, "\(run)") }
+      expect(record.reason?.contains(words), is: true, "\(run): \(record.reason ?? "no reason")")
     }
-    if row.disposition == .resent, !run.scene.hit.isAll { #expect(counters.received == users + 1, "\(run)") }
+    if row.disposition == .resent, !run.scene.hit.isAll { expect(counters.received, is: users + 1, "\(run)") }
   }
 
   private func checkTargets(_ results: [TargetResult], _ record: CampaignRecord) async throws {
     let row = run.row
     let hit = results.filter { run.scene.hit.isAll || run.scene.channel != nil || $0.user == "u0" }
     let others = results.filter { !run.scene.hit.isAll && run.scene.channel == nil && $0.user != "u0" }
-    #expect(results.count == (run.scene.channel == nil ? users : 1), "\(run)")
-    #expect(others.allSatisfy { $0.outcome == .accepted }, "\(run)")
+    expect(results.count, is: run.scene.channel == nil ? users : 1, "\(run)")
+    expect(others.allSatisfy { $0.outcome == .accepted }, "\(run)")
     let answered = hit.filter { $0.status != 0 }
     // A target that was taken back before its resend has no last answer any more.
-    if row.status != nil, row.connection != .replaced { #expect(!answered.isEmpty, "\(run)") }
+    if row.status != nil, row.connection != .replaced { expect(!answered.isEmpty, "\(run)") }
     // A paused campaign leaves some users unsent, if it has more than one target.
-    if isPaused, results.count > 1 { #expect(answered.count < results.count, "\(run)") }
+    if isPaused, results.count > 1 { expect(answered.count < results.count, "\(run)") }
     for result in answered where row.disposition != .resent {
-      #expect(Int(result.status) == row.status, "\(run)")
-      #expect(result.reason == row.exported(run.scene), "\(run)")
-      #expect(result.outcome == row.outcome, "\(run)")
+      expect(Int(result.status), is: row.status, "\(run)")
+      expect(result.reason, is: row.exported(run.scene), "\(run)")
+      expect(result.outcome, is: row.outcome, "\(run)")
     }
-    for result in hit where row.disposition == .resent { #expect(result.outcome == .accepted, "\(run)") }
+    for result in hit where row.disposition == .resent { expect(result.outcome, is: .accepted, "\(run)") }
     switch row.disposition {
-    case .held, .spared: #expect(hit.allSatisfy { $0.outcome == nil }, "\(run)")
+    case .held, .spared: expect(hit.allSatisfy { $0.outcome == nil }, "\(run)")
     case .waits(let wait):
-      #expect(record.counters.retrying == 1, "\(run)")
+      expect(record.counters.retrying, is: 1, "\(run)")
       let left = try #require(try await nextAttempt())
       // A part of the wait has passed, and a tenth of it is random (`retry.jitter`).
-      #expect((wait.milliseconds - 30_000...wait.milliseconds * 11 / 10).contains(left), "\(run): \(left)")
-    case .final, .resent: #expect(record.counters.retrying == 0 || isPaused, "\(run)")
+      expect((wait.milliseconds - 30_000...wait.milliseconds * 11 / 10).contains(left), "\(run): \(left)")
+    case .final, .resent: expect(record.counters.retrying == 0 || isPaused, "\(run)")
     }
   }
 
@@ -175,13 +176,13 @@ struct ReasonStage {
     guard run.scene.channel == nil else { return }
     let devices = try await rig.store.registry.user("u0")?.devices
     switch run.row.device {
-    case .kept, .spared: #expect(devices?.map(\.isQuarantined) == [false], "\(run)")
-    case .quarantined: #expect(devices?.map(\.isQuarantined) == [true], "\(run)")
-    case .pruned: #expect(devices == nil, "\(run)")
+    case .kept, .spared: expect(devices?.map(\.isQuarantined), is: [false], "\(run)")
+    case .quarantined: expect(devices?.map(\.isQuarantined), is: [true], "\(run)")
+    case .pruned: expect(devices, is: nil, "\(run)")
     }
     let record = try await rig.store.campaigns.show("row")
-    #expect(record?.counters.pruned == (run.row.device == .pruned ? 1 : 0), "\(run)")
-    #expect(record?.counters.quarantined == (run.row.device == .quarantined ? 1 : 0), "\(run)")
+    expect(record?.counters.pruned, is: run.row.device == .pruned ? 1 : 0, "\(run)")
+    expect(record?.counters.quarantined, is: run.row.device == .quarantined ? 1 : 0, "\(run)")
   }
 
   /// Returns the ms until the first waiting target is due, by Redis' clock; `nil` if none waits.

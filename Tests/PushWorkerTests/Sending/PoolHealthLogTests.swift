@@ -1,5 +1,6 @@
 import PushTransport
 import APNs
+import TestKit
 import Testing
 
 @testable import PushWorker
@@ -18,21 +19,21 @@ import Testing
 
   @Test func poolWithoutAConnectionIsNotLogged() {
     var watch = PoolHealthLog()
-    #expect(watch.check(at: PoolState(), now: minute) == [])
-    #expect(watch.check(at: PoolState(), now: 10 * minute) == [])
+    expect(watch.check(at: PoolState(), now: minute), is: [])
+    expect(watch.check(at: PoolState(), now: 10 * minute), is: [])
   }
 
   @Test func connectionsAreLoggedImmediatelyThenOnceAMinute() {
     var watch = PoolHealthLog()
-    #expect(watch.check(at: open(), now: minute) == [.connections(open())])
-    #expect(watch.check(at: open(2), now: 2 * minute - 1) == [])
-    #expect(watch.check(at: open(2), now: 2 * minute) == [.connections(open(2))])
+    expect(watch.check(at: open(), now: minute), is: [.connections(open())])
+    expect(watch.check(at: open(2), now: 2 * minute - 1), is: [])
+    expect(watch.check(at: open(2), now: 2 * minute), is: [.connections(open(2))])
     var closed = open(2)
     closed.connections[0].phase = .closed
-    #expect(watch.check(at: closed, now: 3 * minute) == [.connections(closed)])
-    #expect(watch.check(at: closed, now: 4 * minute) == [])
+    expect(watch.check(at: closed, now: 3 * minute), is: [.connections(closed)])
+    expect(watch.check(at: closed, now: 4 * minute), is: [])
     // The last log entry shows the final state, whatever was logged before.
-    #expect(watch.check(at: closed, now: 4 * minute, isLast: true) == [.connections(closed)])
+    expect(watch.check(at: closed, now: 4 * minute, isLast: true), is: [.connections(closed)])
   }
 
   @Test func everyOpeningAndClosingOfTheBreakerIsLogged() {
@@ -40,15 +41,15 @@ import Testing
     var state = PoolState()
     state.breakerOpenings = 1
     state.breaker = .open(until: 1)
-    #expect(watch.check(at: state, now: 0) == [.breakerOpened])
+    expect(watch.check(at: state, now: 0), is: [.breakerOpened])
     state.breaker = .halfOpen(tag: 1)
-    #expect(watch.check(at: state, now: 1) == [])
+    expect(watch.check(at: state, now: 1), is: [])
     state.breaker = .closed
-    #expect(watch.check(at: state, now: 2) == [.breakerClosed])
-    #expect(watch.check(at: state, now: 3) == [])
+    expect(watch.check(at: state, now: 2), is: [.breakerClosed])
+    expect(watch.check(at: state, now: 3), is: [])
     // The breaker opened and closed between two checks.
     state.breakerOpenings = 2
-    #expect(watch.check(at: state, now: 4) == [.breakerOpened, .breakerClosed])
+    expect(watch.check(at: state, now: 4), is: [.breakerOpened, .breakerClosed])
   }
 
   @Test func failuresAreLoggedWithTheLastText() {
@@ -58,7 +59,7 @@ import Testing
     connection.failures = 2
     state.connections = [connection]
     state.lastError = "no route"
-    #expect(watch.check(at: state, now: 0) == [.failed("no route")])
-    #expect(watch.check(at: state, now: 1) == [])
+    expect(watch.check(at: state, now: 0), is: [.failed("no route")])
+    expect(watch.check(at: state, now: 1), is: [])
   }
 }

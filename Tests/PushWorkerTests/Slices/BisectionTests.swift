@@ -1,4 +1,5 @@
 import CampaignStore
+import TestKit
 import Testing
 
 @testable import PushWorker
@@ -11,39 +12,39 @@ import Testing
   @Test func halvesAreTriedOneAfterTheOtherAndThenItEnds() {
     let doubt = targets([3, 5, 8, 9, 20])
     var search = Bisection(doubt: doubt, trial: nil)
-    #expect(search.next() == .attempt(doubt[..<3]))
-    #expect(search.next() == .attempt(doubt[3...]))
-    #expect(search.next() == .end)
+    expect(search.next(), is: .attempt(doubt[..<3]))
+    expect(search.next(), is: .attempt(doubt[3...]))
+    expect(search.next(), is: .end)
   }
 
   @Test func deathDuringATryNarrowsTheSearchToIt() {
     var search = Bisection(doubt: targets(0..<8), trial: 4...7)
-    #expect(search.next() == .attempt(targets(4...5)[...]))
+    expect(search.next(), is: .attempt(targets(4...5)[...]))
   }
 
   @Test func targetTriedAloneGoesToTheDeadList() {
     var search = Bisection(doubt: targets(0..<8), trial: 6...6)
-    #expect(search.next() == .deadLetter(GrantedTarget(index: 6)))
+    expect(search.next(), is: .deadLetter(GrantedTarget(index: 6)))
   }
 
   @Test func lastTargetIsTriedAloneFirst() {
     for (doubt, trial) in [([6], nil), ([6], 4...7), ([6, 9], 4...7)] as [([Int], ClosedRange<Int>?)] {
       var search = Bisection(doubt: targets(doubt), trial: trial)
-      #expect(search.next() == .attempt(targets([6])[...]))
+      expect(search.next(), is: .attempt(targets([6])[...]))
     }
   }
 
   @Test func deadTargetsAreNotTriedAgain() {
     var search = Bisection(doubt: targets([6, 9]), trial: 6...6)
-    #expect(search.next() == .deadLetter(GrantedTarget(index: 6)))
-    #expect(search.next() == .end)
+    expect(search.next(), is: .deadLetter(GrantedTarget(index: 6)))
+    expect(search.next(), is: .end)
   }
 
   @Test func lastOfTwoIsTriedBeforeItGoesToTheDeadList() {
     var search = Bisection(doubt: targets([1, 2]), trial: nil)
-    #expect(search.next() == .attempt(targets([1])[...]))
-    #expect(search.next() == .attempt(targets([2])[...]))
-    #expect(search.next() == .end)
+    expect(search.next(), is: .attempt(targets([1])[...]))
+    expect(search.next(), is: .attempt(targets([2])[...]))
+    expect(search.next(), is: .end)
   }
 
   @Test(arguments: [1, 2, 3, 7, 100, 1000])
@@ -68,7 +69,7 @@ import Testing
             }
             doubt.subtract(indexes)
           case .deadLetter(let target):
-            #expect(target.index == poison)
+            expect(target.index, is: poison)
             break search
           case .end:
             Issue.record("target \(poison) of \(count) was acquitted")
@@ -76,7 +77,7 @@ import Testing
           }
         }
       }
-      #expect(deaths <= bound)
+      expect(deaths <= bound)
     }
   }
 }

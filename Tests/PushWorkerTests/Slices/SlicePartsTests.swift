@@ -1,5 +1,6 @@
 import CampaignStore
 import PushCore
+import TestKit
 import TestSupport
 import Testing
 
@@ -12,11 +13,11 @@ import Testing
   @Test func tagsDistinguishSlicesOfOneSlot() {
     let (first, second) = (SliceTag(generation: 1, slot: 3), SliceTag(generation: 2, slot: 3))
     let tag = first.tag(70_000)
-    #expect(first.matches(tag))
-    #expect(!second.matches(tag))
-    #expect(SliceTag(of: tag) == first)
-    #expect(SliceTag.index(tag) == 70_000)
-    #expect(SliceTag(generation: .max, slot: 65_535).matches(.max))
+    expect(first.matches(tag))
+    expect(!second.matches(tag))
+    expect(SliceTag(of: tag), is: first)
+    expect(SliceTag.index(tag), is: 70_000)
+    expect(SliceTag(generation: .max, slot: 65_535).matches(.max))
   }
 
   @Test func outcomesAreTakenOldestFirstInFullBatches() {
@@ -26,20 +27,20 @@ import Testing
       queue.record(UInt64(index) * 1_000_000) { $0.append(accepted, at: index) }
       queue.markUnrecorded(index)
     }
-    #expect(queue.count == 600)
-    #expect(queue.age(600_000_000) == 600)
+    expect(queue.count, is: 600)
+    expect(queue.age(600_000_000), is: 600)
     let batch = queue.takeBatch(700_000_000)
-    #expect(batch.count == SliceSituation.fullBatch)
-    #expect(queue.age(700_000_000) == 0)
-    #expect(queue.isUnrecorded(0))
+    expect(batch.count, is: SliceSituation.fullBatch)
+    expect(queue.age(700_000_000), is: 0)
+    expect(queue.isUnrecorded(0))
     queue.markRecorded(batch)
-    #expect(!queue.isUnrecorded(0))
-    #expect(queue.isUnrecorded(SliceSituation.fullBatch))
+    expect(!queue.isUnrecorded(0))
+    expect(queue.isUnrecorded(SliceSituation.fullBatch))
     queue.putBack(batch)
-    #expect(queue.count == 600)
+    expect(queue.count, is: 600)
     var again: [Int] = []
     queue.takeBatch(0).forEachIndex { again.append($0) }
-    #expect(again == Array(0..<SliceSituation.fullBatch))
+    expect(again, is: Array(0..<SliceSituation.fullBatch))
   }
 
   @Test func targetsInFlightAreCountedOnce() {
@@ -53,12 +54,12 @@ import Testing
         targets.begin(index, attempt: UInt8(index % 3), history: AttemptHistory(), now: 0)
       } else {
         model.remove(index)
-        #expect(targets.attempt(of: index).attempt == UInt8(index % 3))
+        expect(targets.attempt(of: index).attempt, is: UInt8(index % 3))
         targets.end(index, granted: 0)
       }
     }
-    for index in 0..<2000 { #expect(targets.contains(index) == model.contains(index)) }
-    #expect(!targets.contains(70_000), "a completion may name what never was")
+    for index in 0..<2000 { expect(targets.contains(index), is: model.contains(index)) }
+    expect(!targets.contains(70_000), "a completion may name what never was")
   }
 
   @Test func grantTimeIsNeverLaterThanTheGrant() {
@@ -67,10 +68,10 @@ import Testing
     targets.begin(0, attempt: 0, history: AttemptHistory(), now: 100)
     targets.begin(1, attempt: 0, history: AttemptHistory(), now: 200)
     targets.begin(599, attempt: 0, history: AttemptHistory(), now: 300)
-    #expect([0, 1, 599].map(targets.grantTime) == [100, 100, 300])
+    expect([0, 1, 599].map(targets.grantTime), is: [100, 100, 300])
     for index in 0...1 { targets.end(index, granted: 2) }
     targets.begin(0, attempt: 1, history: AttemptHistory(), now: 400)
-    #expect(targets.grantTime(of: 0) == 400, "no target of the chunk was in flight before")
+    expect(targets.grantTime(of: 0), is: 400, "no target of the chunk was in flight before")
   }
 
   @Test func answerToALaterGrantCountsForIt() {
@@ -78,25 +79,25 @@ import Testing
     targets.prepare(for: 10)
     targets.begin(3, attempt: 1, history: AttemptHistory(isAmbiguous: true), now: 0)
     targets.renumber(3, attempt: 2, history: AttemptHistory(counted: 1))
-    #expect(targets.attempt(of: 3) == (2, AttemptHistory(counted: 1, isAmbiguous: true)))
+    expect(targets.attempt(of: 3) == (2, AttemptHistory(counted: 1, isAmbiguous: true)))
     targets.renumber(3, attempt: 1, history: AttemptHistory())
-    #expect(targets.attempt(of: 3) == (2, AttemptHistory(counted: 1, isAmbiguous: true)))
+    expect(targets.attempt(of: 3) == (2, AttemptHistory(counted: 1, isAmbiguous: true)))
   }
 
   @Test func searchTakesAndReturnsAllTargetsInDoubt() {
     var doubt = SliceDoubt()
     doubt.targets = (0..<4).map { GrantedTarget(index: $0) }
     let before = doubt.beginBisection()
-    #expect(before == nil, "it has killed no worker")
+    expect(before, is: nil, "it has killed no worker")
     doubt.deaths = (3, nil)
     let deaths = doubt.beginBisection()
-    #expect(deaths == 3)
-    #expect(doubt.targets.isEmpty)
-    #expect(doubt.deferred.count == 4)
+    expect(deaths, is: 3)
+    expect(doubt.targets.isEmpty)
+    expect(doubt.deferred.count, is: 4)
     doubt.endBisection()
-    #expect(doubt.targets.count == 4)
-    #expect(doubt.bisection == nil)
+    expect(doubt.targets.count, is: 4)
+    expect(doubt.bisection, is: nil)
     doubt.drop()
-    #expect(doubt.isEmpty)
+    expect(doubt.isEmpty)
   }
 }

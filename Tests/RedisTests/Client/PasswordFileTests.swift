@@ -1,4 +1,5 @@
 import Synchronization
+import TestKit
 import TestSupport
 import Testing
 
@@ -20,15 +21,15 @@ import Testing
     var url = try RedisURL(server.url)
     url.user = "app"
     let client = RedisClient(url: url, options: options(file))
-    #expect(try await client.command("ACL", "WHOAMI").get().string == "app")
+    expect(try await client.command("ACL", "WHOAMI").get().string, is: "app")
 
     // An open connection stays logged in. The next one uses the new password.
     try await server.command("acl", "setuser", "app", "resetpass", ">new")
     try folder.writeSecret("password", "new\n")
     let before = try await client.connectionNumber()
     try await server.command("client", "kill", "user", "app")
-    #expect(try await client.command("ACL", "WHOAMI").get().string == "app")
-    #expect(try await client.connectionNumber() > before)
+    expect(try await client.command("ACL", "WHOAMI").get().string, is: "app")
+    expect(try await client.connectionNumber() > before)
 
     // While the file has the old password, a call fails immediately with an error. After the file changes, no other
     // step is needed.
@@ -37,7 +38,7 @@ import Testing
     let error = await #expect(throws: RedisError.self) {
       while true { _ = try await client.command("PING") }
     }
-    #expect(error?.code == .authentication || error?.code == .closed)
+    expect(error?.code == .authentication || error?.code == .closed)
     try folder.writeSecret("password", "newer\n")
     try await poll(until: "the new password is used", every: .milliseconds(1)) {
       (try? await client.command("ACL", "WHOAMI").get().string) == "app"
@@ -65,7 +66,7 @@ import Testing
     ])
     try await RedisConnection.connect(to: RedisURL(host: "127.0.0.1", port: server.port), options: options(file))
       .close()
-    #expect(logins.withLock { $0 } == 2)
+    expect(logins.withLock { $0 }, is: 2)
   }
 
   @Test func passwordThatStaysWrongIsTriedOnce() async throws {
@@ -76,8 +77,8 @@ import Testing
       try await RedisConnection.connect(to: RedisURL(host: "127.0.0.1", port: server.port), options: options(file))
         .close()
     }
-    #expect(error?.code == .authentication)
-    #expect(try await server.command("info", "stats").contains("total_connections_received:2"))
+    expect(error?.code, is: .authentication)
+    expect(try await server.command("info", "stats").contains("total_connections_received:2"))
     await server.stop()
   }
 
@@ -91,8 +92,8 @@ import Testing
       let error = await #expect(throws: RedisError.self) {
         try await RedisConnection.connect(to: RedisURL(host: "127.0.0.1"), options: options(file)).close()
       }
-      #expect(error?.code == .unusableFile && error?.message.contains(file) == true)
-      #expect("\(String(describing: error))".contains(says))
+      expect(error?.code == .unusableFile && error?.message.contains(file) == true)
+      expect("\(String(describing: error))".contains(says))
     }
   }
 
@@ -102,8 +103,8 @@ import Testing
     ])
     let client = RedisClient(url: RedisURL(host: "127.0.0.1", port: server.port), options: .unhurried())
     let before = try await client.connectionNumber()
-    #expect(try await client.command("PING").error?.code == .noAuthentication)
-    #expect(try await client.connectionNumber() > before)
+    expect(try await client.command("PING").error?.code, is: .noAuthentication)
+    expect(try await client.connectionNumber() > before)
     await client.close()
   }
 }

@@ -1,3 +1,4 @@
+import TestKit
 import Testing
 
 @testable import Redis
@@ -12,59 +13,59 @@ import Testing
 
   @Test func answerIsFoundAndAskedForAgain() {
     var search = PrimarySearch(sentinels: [a, b, c])
-    #expect(search.handle(.wanted) == [.ask(a)])
-    #expect(search.handle(.wanted) == [], "one search serves all")
-    #expect(search.handle(.answered(first)) == [.found(first), .wait])
-    #expect(search.handle(.timer) == [.ask(a)], "who answered is asked again")
+    expect(search.handle(.wanted), is: [.ask(a)])
+    expect(search.handle(.wanted), is: [], "one search serves all")
+    expect(search.handle(.answered(first)), is: [.found(first), .wait])
+    expect(search.handle(.timer), is: [.ask(a)], "who answered is asked again")
   }
 
   @Test func nextIsAskedOnNullAndOnFailureUntilAllWere() {
     var search = PrimarySearch(sentinels: [a, b, c])
     _ = search.handle(.wanted)
-    #expect(search.handle(.answered(nil)) == [.ask(b)])
-    #expect(search.handle(.failed) == [.ask(c)])
-    #expect(search.handle(.failed) == [.notFound, .wait])
-    #expect(search.handle(.timer) == [.ask(a)])
-    #expect(search.handle(.failed) == [.ask(b)])
-    #expect(search.handle(.answered(first)) == [.found(first), .wait])
-    #expect(search.sentinels == [b, c, a], "who answered stays in front")
+    expect(search.handle(.answered(nil)), is: [.ask(b)])
+    expect(search.handle(.failed), is: [.ask(c)])
+    expect(search.handle(.failed), is: [.notFound, .wait])
+    expect(search.handle(.timer), is: [.ask(a)])
+    expect(search.handle(.failed), is: [.ask(b)])
+    expect(search.handle(.answered(first)), is: [.found(first), .wait])
+    expect(search.sentinels, is: [b, c, a], "who answered stays in front")
   }
 
   @Test func sentinelWithoutAPrimaryIsNotAskedFirst() {
     var search = PrimarySearch(sentinels: [a, b, c])
     _ = search.handle(.wanted)
     _ = search.handle(.answered(first))
-    #expect(search.handle(.suspected(first)) == [.ask(b)])
-    #expect(search.handle(.suspected(first)) == [], "two clients doubt the same: one search")
-    #expect(search.handle(.answered(second)) == [.found(second), .wait])
-    #expect(search.handle(.suspected(first)) == [.ask(b)], "that was the one before")
+    expect(search.handle(.suspected(first)), is: [.ask(b)])
+    expect(search.handle(.suspected(first)), is: [], "two clients doubt the same: one search")
+    expect(search.handle(.answered(second)), is: [.found(second), .wait])
+    expect(search.handle(.suspected(first)), is: [.ask(b)], "that was the one before")
   }
 
   @Test func announcementIsReportedImmediately() {
     var search = PrimarySearch(sentinels: [a, b])
     _ = search.handle(.wanted)
     _ = search.handle(.answered(first))
-    #expect(search.handle(.announced(second)) == [.found(second)])
-    #expect(search.primary == second)
+    expect(search.handle(.announced(second)), is: [.found(second)])
+    expect(search.primary, is: second)
     _ = search.handle(.timer)
-    #expect(search.handle(.announced(first)) == [], "the answer in flight will name the primary")
-    #expect(search.handle(.answered(first)) == [.found(first), .wait])
+    expect(search.handle(.announced(first)), is: [], "the answer in flight will name the primary")
+    expect(search.handle(.answered(first)), is: [.found(first), .wait])
   }
 
   @Test func sentinelThatHangsUpIsNotAskedImmediately() {
     var search = PrimarySearch(sentinels: [a, b])
     _ = search.handle(.wanted)
     _ = search.handle(.answered(first))
-    #expect(search.handle(.lost) == [])
-    #expect(search.handle(.timer) == [.ask(b)])
+    expect(search.handle(.lost), is: [])
+    expect(search.handle(.timer), is: [.ask(b)])
   }
 
   @Test func answerOfAnEndedSearchIsIgnored() {
     var search = PrimarySearch(sentinels: [a])
     _ = search.handle(.wanted)
-    #expect(search.handle(.failed) == [.notFound, .wait])
-    #expect(search.handle(.answered(first)) == [] && search.handle(.failed) == [])
-    #expect(search.primary == nil)
+    expect(search.handle(.failed), is: [.notFound, .wait])
+    expect(search.handle(.answered(first)) == [] && search.handle(.failed) == [])
+    expect(search.primary, is: nil)
   }
 
   @Test(arguments: [
@@ -75,7 +76,7 @@ import Testing
   ])
   func messageAboutANewPrimaryIsRead(message: String, address: String?) throws {
     let primary = SentinelSession.primary(in: try RedisReply.parse(message)[0])
-    #expect(primary?.address.description == address)
-    #expect(primary?.name == address.map { _ in "main" })
+    expect(primary?.address.description, is: address)
+    expect(primary?.name, is: address.map { _ in "main" })
   }
 }

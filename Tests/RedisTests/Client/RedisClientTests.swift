@@ -1,5 +1,6 @@
 import Glibc
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -9,12 +10,12 @@ import Testing
   @Test func factsOfTheServerAndItsClock() async throws {
     let client = RedisClient(url: try RedisURL(try await RedisServer.shared.url), options: .unhurried())
     let info = try await client.connect()
-    #expect(info.version.map { $0 >= RedisVersion(major: 6, minor: 2) } == true)
-    #expect(info.role == .master && info.evictionPolicy == "noeviction" && !info.isLoading)
-    #expect(try await client.serverInfo().runID == info.runID)
+    expect(info.version.map { $0 >= RedisVersion(major: 6, minor: 2) }, is: true)
+    expect(info.role == .master && info.evictionPolicy == "noeviction" && !info.isLoading)
+    expect(try await client.serverInfo().runID, is: info.runID)
     let first = try await client.time()
     let second = try await client.time()
-    #expect(first > 1_700_000_000_000_000 && second >= first)
+    expect(first > 1_700_000_000_000_000 && second >= first)
     await client.close()
   }
 
@@ -34,12 +35,12 @@ import Testing
     }
     await server.kill(SIGKILL)
     let error = await #expect(throws: RedisError.self) { _ = try await blocked.value }
-    #expect(error?.code == .closed && error?.mayHaveExecuted == true)
+    expect(error?.code == .closed && error?.mayHaveExecuted == true)
 
     let waiting = Task { try await client.command("ECHO", "again") }
     try await server.restart()
-    #expect(try await waiting.value.string == "again")
-    #expect(try await client.serverInfo().runID != before.runID)
+    expect(try await waiting.value.string, is: "again")
+    expect(try await client.serverInfo().runID != before.runID)
     await client.close()
   }
 
@@ -55,10 +56,10 @@ import Testing
     let error = await #expect(throws: RedisError.self) {
       _ = try await client.execute(stale, timeout: .milliseconds(30))
     }
-    #expect(error?.code == .answerTimeout && error?.mayHaveExecuted == true)
+    expect(error?.code == .answerTimeout && error?.mayHaveExecuted == true)
     await server.kill(SIGCONT)
-    #expect(try await client.command("ECHO", "fresh").string == "fresh")
-    #expect(try await client.command("CLIENT", "ID").integer != first)
+    expect(try await client.command("ECHO", "fresh").string, is: "fresh")
+    expect(try await client.command("CLIENT", "ID").integer != first)
     await client.close()
   }
 
@@ -73,7 +74,7 @@ import Testing
     let call = pipeline
     await #expect(throws: RedisError.self) { _ = try await client.execute(call, waitTimeout: .zero) }
     let error = await #expect(throws: RedisError.self) { _ = try await client.execute(call, waitTimeout: .zero) }
-    #expect(error?.mayHaveExecuted == false && error?.endpoint == "127.0.0.1:\(server.port)")
+    expect(error?.mayHaveExecuted == false && error?.endpoint == "127.0.0.1:\(server.port)")
     // The loss of the connection is the reason until the first new attempt has failed.
     var last = error
     while last?.code == .closed {
@@ -81,7 +82,7 @@ import Testing
         _ = try await client.execute(call, waitTimeout: .milliseconds(5))
       }
     }
-    #expect(last?.code == .connectionRefused && last?.mayHaveExecuted == false)
+    expect(last?.code == .connectionRefused && last?.mayHaveExecuted == false)
     await client.close()
   }
 
@@ -90,7 +91,7 @@ import Testing
     let client = RedisClient(
       url: try RedisURL("redis://:wrong@127.0.0.1:\(server.port)"), options: .unhurried())
     let error = await #expect(throws: RedisError.self) { try await client.connect() }
-    #expect(error?.code == .authentication && "\(String(describing: error))".contains("wrong@") == false)
+    expect(error?.code == .authentication && "\(String(describing: error))".contains("wrong@") == false)
     await client.close()
   }
 
@@ -112,8 +113,8 @@ import Testing
         doubtful += 1
       }
     }
-    #expect(doubtful < 50)
-    #expect(try await client.command("LLEN", "order").integer == 50 - doubtful)
+    expect(doubtful < 50)
+    expect(try await client.command("LLEN", "order").integer, is: 50 - doubtful)
     await client.close()
   }
 
@@ -126,7 +127,7 @@ import Testing
     await client.close()
     await #expect(throws: RedisError.self) { _ = try await inFlight.value }
     let error = await #expect(throws: RedisError.self) { _ = try await client.command("PING") }
-    #expect(error?.code == .closed && error?.mayHaveExecuted == false)
+    expect(error?.code == .closed && error?.mayHaveExecuted == false)
   }
 
   @Test func closingEndsTheWaitForAConnection() async throws {
@@ -137,7 +138,7 @@ import Testing
     await server.receivedBytes()
     await client.close()
     let error = await #expect(throws: RedisError.self) { _ = try await waiting.value }
-    #expect(error?.code == .closed)
+    expect(error?.code, is: .closed)
   }
 
   @Test func cancelledCallStopsWaitingForAConnection() async throws {
@@ -148,7 +149,7 @@ import Testing
     await server.receivedBytes()
     waiting.cancel()
     let error = await #expect(throws: RedisError.self) { _ = try await waiting.value }
-    #expect(error?.code == .cancelled && error?.mayHaveExecuted == false)
+    expect(error?.code == .cancelled && error?.mayHaveExecuted == false)
     await client.close()
   }
 
@@ -156,8 +157,8 @@ import Testing
     let master = try await RedisServer.start()
     let replica = try await RedisServer.start(arguments: ["--replicaof", "127.0.0.1", String(master.port)])
     let client = RedisClient(url: try RedisURL(replica.url), options: .unhurried())
-    #expect(try await client.connect().role == .replica)
-    #expect(try await client.command("SET", "k", "v").error?.code == .readOnly)
+    expect(try await client.connect().role, is: .replica)
+    expect(try await client.command("SET", "k", "v").error?.code, is: .readOnly)
     await client.close()
   }
 }

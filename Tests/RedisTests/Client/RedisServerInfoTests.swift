@@ -1,4 +1,5 @@
 import Redis
+import TestKit
 import Testing
 
 @Suite struct RedisServerInfoTests {
@@ -11,22 +12,22 @@ import Testing
 
   @Test func factsAreRead() {
     let info = RedisServerInfo(parsing: Self.text)
-    #expect(info.version == RedisVersion(major: 7, minor: 0, patch: 15))
-    #expect(info.role == .replica && info.runID == "abc" && info.isLoading && !info.isCluster)
-    #expect(info.evictionPolicy == "allkeys-lru" && info.maximumMemory == 2000 && info.usedMemory == 1000)
-    #expect(info.isAppendOnlyEnabled && !info.isPersistenceHealthy)
-    #expect(info.connectedReplicas == 2 && info.fields["executable"] == "/a:b")
+    expect(info.version, is: RedisVersion(major: 7, minor: 0, patch: 15))
+    expect(info.role == .replica && info.runID == "abc" && info.isLoading && !info.isCluster)
+    expect(info.evictionPolicy == "allkeys-lru" && info.maximumMemory == 2000 && info.usedMemory == 1000)
+    expect(info.isAppendOnlyEnabled && !info.isPersistenceHealthy)
+    expect(info.connectedReplicas == 2 && info.fields["executable"] == "/a:b")
   }
 
   @Test func emptyInfoKnowsNothing() {
     let info = RedisServerInfo(parsing: "")
-    #expect(info.version == nil && info.role == nil && !info.isLoading && info.isPersistenceHealthy)
+    expect(info.version == nil && info.role == nil && !info.isLoading && info.isPersistenceHealthy)
   }
 
   @Test func versionsAreOrdered() {
-    #expect(RedisVersion("6.2.14").map { $0 < RedisVersion(major: 7) } == true)
-    #expect(RedisVersion("7.0.15").map { $0 >= RedisVersion(major: 7) } == true)
-    #expect(RedisVersion("10.1")?.description == "10.1.0")
-    #expect(RedisVersion("unstable") == nil)
+    expect(RedisVersion("6.2.14").map { $0 < RedisVersion(major: 7) }, is: true)
+    expect(RedisVersion("7.0.15").map { $0 >= RedisVersion(major: 7) }, is: true)
+    expect(RedisVersion("10.1")?.description, is: "10.1.0")
+    expect(RedisVersion("unstable"), is: nil)
   }
 }

@@ -1,3 +1,4 @@
+import TestKit
 import Testing
 
 @testable import Redis
@@ -21,9 +22,9 @@ import Testing
   // MARK: Slots
 
   @Test func crcAgreesWithTheSpecification() {
-    #expect(CRC16.of("123456789") == 0x31C3)
-    #expect(CRC16.of("") == 0)
-    #expect(CRC16.of(Array("123456789".utf8)) == 0x31C3)
+    expect(CRC16.of("123456789"), is: 0x31C3)
+    expect(CRC16.of(""), is: 0)
+    expect(CRC16.of(Array("123456789".utf8)), is: 0x31C3)
   }
 
   /// Values from CLUSTER KEYSLOT.
@@ -32,7 +33,7 @@ import Testing
     ("", 0), ("{{bar}}zap", 4015),
   ])
   func slotIsThatOfTheTag(key: String, slot: UInt16) {
-    #expect(KeySlot(of: key).number == slot)
+    expect(KeySlot(of: key).number, is: slot)
   }
 
   @Test func commandsAreSentByTheirKeys() {
@@ -46,7 +47,7 @@ import Testing
     pipeline.append("OBJECT", "ENCODING", "foo")
     pipeline.append("INFO", "memory")
     let (home, foo, bar) = (KeySlot(of: "home"), KeySlot(of: "foo"), KeySlot(of: "bar"))
-    #expect(pipeline.slots(home: home) == [home, foo, foo, bar, bar, foo, foo])
+    expect(pipeline.slots(home: home), is: [home, foo, foo, bar, bar, foo, foo])
   }
 
   // MARK: Cluster map
@@ -59,10 +60,10 @@ import Testing
         + "*4\r\n:9001\r\n:16383\r\n*2\r\n$-1\r\n:7002\r\n*2\r\n$1\r\n?\r\n:7003\r\n")[0]
     let (a, reached) = (Self.address(7000, "a"), Self.address(17000, "nat"))
     let map = try #require(ClusterMap(parsing: reply, from: Self.address(7, "asked"), reachable: [a: reached]))
-    #expect(map.owners == [reached, Self.address(7002, "asked")])
-    #expect(map.servers == [reached, Self.address(7001, "asked"), Self.address(7002, "asked")])
-    #expect(try map.owner(of: #require(KeySlot(9000))) == reached)
-    #expect(try map.owner(of: #require(KeySlot(9001))) == Self.address(7002, "asked"))
+    expect(map.owners, is: [reached, Self.address(7002, "asked")])
+    expect(map.servers, is: [reached, Self.address(7001, "asked"), Self.address(7002, "asked")])
+    expect(try map.owner(of: #require(KeySlot(9000))), is: reached)
+    expect(try map.owner(of: #require(KeySlot(9001))), is: Self.address(7002, "asked"))
   }
 
   @Test(arguments: [
@@ -70,19 +71,19 @@ import Testing
     "*1\r\n*3\r\n:0\r\n:16384\r\n*2\r\n$1\r\na\r\n:1\r\n",
   ])
   func invalidMapIsRejected(reply: String) throws {
-    #expect(ClusterMap(parsing: try RedisReply.parse(reply)[0], from: Self.address(1)) == nil)
+    expect(ClusterMap(parsing: try RedisReply.parse(reply)[0], from: Self.address(1)), is: nil)
   }
 
   @Test func slotMoveDoesNotAffectOtherSlots() throws {
     var map = try Self.map([1, 2])
     let (five, hundred) = (try #require(KeySlot(5)), try #require(KeySlot(100)))
     map.move(five, to: Self.address(9))
-    #expect(map.owner(of: five) == Self.address(9))
-    #expect(map.owner(of: hundred) == Self.address(2))
-    #expect(map.owners == [Self.address(1), Self.address(2), Self.address(9)])
+    expect(map.owner(of: five), is: Self.address(9))
+    expect(map.owner(of: hundred), is: Self.address(2))
+    expect(map.owners, is: [Self.address(1), Self.address(2), Self.address(9)])
     for slot in 100..<200 { map.move(try #require(KeySlot(slot)), to: Self.address(1)) }
-    #expect(map.owners == [Self.address(1), Self.address(9)])
-    #expect(try map.owner(of: #require(KeySlot(200))) == nil)
+    expect(map.owners, is: [Self.address(1), Self.address(9)])
+    expect(try map.owner(of: #require(KeySlot(200))), is: nil)
   }
 
   // MARK: Redirections
@@ -99,14 +100,14 @@ import Testing
   ])
   func redirectionIsRead(line: String, redirect: Redirect) {
     let nat = [RedisAddress(host: "inside", port: 7): RedisAddress(host: "outside", port: 8)]
-    #expect(Redirect(RedisServerError(line: line), from: Self.address(1, "asked"), reachable: nat) == redirect)
+    expect(Redirect(RedisServerError(line: line), from: Self.address(1, "asked"), reachable: nat), is: redirect)
   }
 
   @Test(arguments: [
     "MOVED", "MOVED 1", "MOVED x h:1", "MOVED 16384 h:1", "MOVED 1 h", "MOVED 1 h:0", "ASK 1 ?:7", "OOM x",
   ])
   func otherErrorIsNotARedirection(line: String) {
-    #expect(Redirect(RedisServerError(line: line), from: Self.address(1)) == nil)
+    expect(Redirect(RedisServerError(line: line), from: Self.address(1)), is: nil)
   }
 
   // MARK: Requests for the map
@@ -114,28 +115,28 @@ import Testing
   @Test func seedsAreAskedUntilOneAnswers() throws {
     let map = try Self.map([7, 8])
     var topology = ClusterTopology(seeds: [Self.address(1), Self.address(2)])
-    #expect(topology.handle(.wanted) == [.ask(Self.address(1))])
-    #expect(topology.handle(.wanted).isEmpty)
-    #expect(topology.handle(.failed) == [.ask(Self.address(2))])
-    #expect(topology.handle(.answered(map)) == [.found(map), .pause])
-    #expect(topology.handle(.timer) == [.rest])
+    expect(topology.handle(.wanted), is: [.ask(Self.address(1))])
+    expect(topology.handle(.wanted).isEmpty)
+    expect(topology.handle(.failed), is: [.ask(Self.address(2))])
+    expect(topology.handle(.answered(map)), is: [.found(map), .pause])
+    expect(topology.handle(.timer), is: [.rest])
     // The topology refreshes the map regularly from any server.
-    guard case .ask(let asked)? = topology.handle(.timer).first else { return #expect(Bool(false)) }
-    #expect([Self.address(7), Self.address(8)].contains(asked))
+    guard case .ask(let asked)? = topology.handle(.timer).first else { return expect(Bool(false)) }
+    expect([Self.address(7), Self.address(8)].contains(asked))
   }
 
   @Test func doubtsCauseOneRequestWithTheDoubtedServerLast() throws {
     let map = try Self.map([7, 8])
     var topology = ClusterTopology(seeds: [Self.address(7)])
-    #expect(topology.handle(.wanted) == [.ask(Self.address(7))])
-    #expect(topology.handle(.answered(map)) == [.found(map), .pause])
+    expect(topology.handle(.wanted), is: [.ask(Self.address(7))])
+    expect(topology.handle(.answered(map)), is: [.found(map), .pause])
     // During the pause after an answer, doubts cause no request.
-    #expect(topology.handle(.suspected(Self.address(7))).isEmpty)
-    #expect(topology.handle(.suspected(Self.address(7))).isEmpty)
-    #expect(topology.handle(.timer) == [.ask(Self.address(8))])
-    #expect(topology.handle(.failed) == [.ask(Self.address(7))])
-    #expect(topology.handle(.failed) == [.notFound, .pause])
-    #expect(topology.handle(.failed).isEmpty)
+    expect(topology.handle(.suspected(Self.address(7))).isEmpty)
+    expect(topology.handle(.suspected(Self.address(7))).isEmpty)
+    expect(topology.handle(.timer), is: [.ask(Self.address(8))])
+    expect(topology.handle(.failed), is: [.ask(Self.address(7))])
+    expect(topology.handle(.failed), is: [.notFound, .pause])
+    expect(topology.handle(.failed).isEmpty)
   }
 
   @Test func movedSlotIsUpdatedImmediatelyAndTheMapRequested() throws {
@@ -146,8 +147,8 @@ import Testing
     _ = topology.handle(.answered(map))
     _ = topology.handle(.timer)
     let actions = topology.handle(.moved(slot, Self.address(8)))
-    #expect(actions.count == 1)
-    #expect(topology.map?.owner(of: slot) == Self.address(8))
+    expect(actions.count, is: 1)
+    expect(topology.map?.owner(of: slot), is: Self.address(8))
   }
 
   // MARK: Calls
@@ -170,14 +171,14 @@ import Testing
   @Test func callIsSentInPartsAndAnsweredInOrder() throws {
     var (call, map) = try Self.call()
     let parts = call.parts(by: map)
-    #expect(parts.map(\.address) == [Self.address(1), Self.address(2)])
-    #expect(parts.map(\.positions) == [[0, 2], [1]])
-    #expect(parts[0].pipeline.bytes == Array("*2\r\n$3\r\nGET\r\n$1\r\na\r\n*2\r\n$3\r\nGET\r\n$1\r\nc\r\n".utf8))
+    expect(parts.map(\.address), is: [Self.address(1), Self.address(2)])
+    expect(parts.map(\.positions), is: [[0, 2], [1]])
+    expect(parts[0].pipeline.bytes, is: Array("*2\r\n$3\r\nGET\r\n$1\r\na\r\n*2\r\n$3\r\nGET\r\n$1\r\nc\r\n".utf8))
     _ = call.record(try Self.replies("+B"), of: parts[1])
-    #expect(!call.isComplete && call.answers == nil)
+    expect(!call.isComplete && call.answers == nil)
     _ = call.record(try Self.replies("+A", "-WRONGTYPE x"), of: parts[0])
-    #expect(call.isComplete)
-    #expect(call.answers?.map(\.description) == ["A", "B", "(error) WRONGTYPE x"])
+    expect(call.isComplete)
+    expect(call.answers?.map(\.description), is: ["A", "B", "(error) WRONGTYPE x"])
   }
 
   @Test func callForOneServerIsSentAsItIs() throws {
@@ -186,7 +187,7 @@ import Testing
     var map = try Self.map([1])
     map.move(KeySlot(of: "a"), to: Self.address(1))
     let parts = ClusterCall(pipeline, home: KeySlot(of: "")).parts(by: map)
-    #expect(parts.map(\.pipeline.bytes) == [pipeline.bytes])
+    expect(parts.map(\.pipeline.bytes), is: [pipeline.bytes])
   }
 
   @Test func onlyRedirectedCommandsAreRepeated() throws {
@@ -195,18 +196,18 @@ import Testing
     _ = call.record(try Self.replies("+B"), of: parts[1])
     let slot = KeySlot(of: "c")
     let outcome = call.record(try Self.replies("+A", "-MOVED \(slot.number) h:2"), of: parts[0])
-    #expect(outcome.moved.map(\.address) == [Self.address(2)] && outcome.isRedirected && call.hasRun)
+    expect(outcome.moved.map(\.address) == [Self.address(2)] && outcome.isRedirected && call.hasRun)
     map.move(slot, to: Self.address(2))
     parts = call.parts(by: map)
-    #expect(parts.map(\.address) == [Self.address(2)] && parts.map(\.positions) == [[2]] && !parts[0].isAsking)
+    expect(parts.map(\.address) == [Self.address(2)] && parts.map(\.positions) == [[2]] && !parts[0].isAsking)
     // The key is moving again. Only its command is sent after ASKING, and the map stays the same.
     let asked = call.record(try Self.replies("-ASK \(slot.number) h:1"), of: parts[0])
-    #expect(asked.moved.isEmpty)
+    expect(asked.moved.isEmpty)
     parts = call.parts(by: map)
-    #expect(parts.map(\.address) == [Self.address(1)] && parts[0].isAsking)
-    #expect(parts[0].pipeline.bytes == Array("*1\r\n$6\r\nASKING\r\n*2\r\n$3\r\nGET\r\n$1\r\nc\r\n".utf8))
+    expect(parts.map(\.address) == [Self.address(1)] && parts[0].isAsking)
+    expect(parts[0].pipeline.bytes, is: Array("*1\r\n$6\r\nASKING\r\n*2\r\n$3\r\nGET\r\n$1\r\nc\r\n".utf8))
     _ = call.record(try Self.replies("+OK", "+C"), of: parts[0])
-    #expect(call.answers?.map(\.description) == ["A", "B", "C"])
+    expect(call.answers?.map(\.description), is: ["A", "B", "C"])
   }
 
   @Test func movingKeysAreRequestedFromTheirTarget() throws {
@@ -216,12 +217,12 @@ import Testing
     var map = try Self.map([1])
     map.move(KeySlot(of: "a"), to: Self.address(1))
     let asked = call.record(try Self.replies("-ASK 5 h:2"), of: call.parts(by: map)[0])
-    #expect(asked.isRedirected)
+    expect(asked.isRedirected)
     let outcome = call.record(try Self.replies("+OK", "-TRYAGAIN x"), of: call.parts(by: map)[0])
-    #expect(outcome.hasArriving && !call.hasRun)
-    #expect(call.parts(by: map)[0].address == Self.address(2))
-    #expect(call.parts(by: map)[0].isAsking)
-    #expect(call.answers?.map(\.description) == ["(error) TRYAGAIN x"])
+    expect(outcome.hasArriving && !call.hasRun)
+    expect(call.parts(by: map)[0].address, is: Self.address(2))
+    expect(call.parts(by: map)[0].isAsking)
+    expect(call.answers?.map(\.description), is: ["(error) TRYAGAIN x"])
   }
 
   @Test func slotWithoutAServerIsSkipped() throws {
@@ -229,10 +230,10 @@ import Testing
     map = try Self.map([1])
     map.move(KeySlot(of: "b"), to: Self.address(2))
     let parts = call.parts(by: map)
-    #expect(parts.map(\.positions) == [[1]])
-    #expect(call.openCount == 3)
+    expect(parts.map(\.positions), is: [[1]])
+    expect(call.openCount, is: 3)
     _ = call.record(try Self.replies("+B"), of: parts[0])
-    #expect(call.openSlot == KeySlot(of: "a"))
+    expect(call.openSlot, is: KeySlot(of: "a"))
   }
 
   @Test func lostScriptAfterAskingIsRepeatedAfterAsking() throws {
@@ -244,8 +245,8 @@ import Testing
     let again = try #require(
       ScriptCache.repetition(
         of: pipeline, after: Self.replies("+OK", "-NOSCRIPT x", "-NOSCRIPT x"), into: nil))
-    #expect(again.pipeline.count == 4)
-    #expect(again.pipeline.isAsking(1) && !again.pipeline.isAsking(2) && !again.pipeline.isAsking(3))
-    #expect(again.answers.map(\.new) == [2, 3] && again.answers.map(\.old) == [1, 2])
+    expect(again.pipeline.count, is: 4)
+    expect(again.pipeline.isAsking(1) && !again.pipeline.isAsking(2) && !again.pipeline.isAsking(3))
+    expect(again.answers.map(\.new) == [2, 3] && again.answers.map(\.old) == [1, 2])
   }
 }

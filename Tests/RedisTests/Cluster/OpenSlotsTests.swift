@@ -1,3 +1,4 @@
+import TestKit
 import Testing
 
 @testable import Redis
@@ -10,7 +11,7 @@ struct OpenSlotsTests {
       bb 127.0.0.1:3@4 myself,master - 0 1 3 connected 6-10 12 [93-<-aa] [77->-aa]
       cc 127.0.0.1:5@6 slave bb 0 1 3 connected
       """
-    #expect(OpenSlots.read(text) == [93, 77])
-    #expect(OpenSlots.read("") == [] && OpenSlots.read("aa 1 myself,master - 0 0 1 connected") == [])
+    expect(OpenSlots.read(text), is: [93, 77])
+    expect(OpenSlots.read("") == [] && OpenSlots.read("aa 1 myself,master - 0 0 1 connected") == [])
   }
 }

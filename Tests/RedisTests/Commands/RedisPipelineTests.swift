@@ -1,3 +1,4 @@
+import TestKit
 import Testing
 
 @testable import Redis
@@ -14,8 +15,8 @@ import Testing
         """
         \r\n$2\r\n-7\r\n$20\r\n18446744073709551615\r\n$20\r\n-9223372036854775808\r\n$2\r\nü\r\n
         """.utf8)
-    #expect(pipeline.bytes == expected)
-    #expect(pipeline.count == 1)
+    expect(pipeline.bytes, is: expected)
+    expect(pipeline.count, is: 1)
   }
 
   @Test(arguments: [0, 1, 8, 9, 10, 98, 99, 100, 999, 1000])
@@ -25,7 +26,7 @@ import Testing
     pipeline.command("DEL") { for _ in 0..<arguments { $0.append("") } }
     let expected =
       "*1\r\n$4\r\nPING\r\n*\(arguments + 1)\r\n$3\r\nDEL\r\n" + String(repeating: "$0\r\n\r\n", count: arguments)
-    #expect(String(decoding: pipeline.bytes, as: UTF8.self) == expected)
+    expect(String(decoding: pipeline.bytes, as: UTF8.self), is: expected)
   }
 
   @Test(arguments: [0, 5, 6, 7, 200])
@@ -39,8 +40,8 @@ import Testing
     let expected =
       "*\(arguments + 4)\r\n$7\r\nEVALSHA\r\n$40\r\n\(hash)\r\n$1\r\n1\r\n$1\r\nk\r\n"
       + String(repeating: "$1\r\n1\r\n", count: arguments)
-    #expect(String(decoding: pipeline.bytes[pipeline.starts[1]...], as: UTF8.self) == expected)
-    #expect(call.position == 1)
+    expect(String(decoding: pipeline.bytes[pipeline.starts[1]...], as: UTF8.self), is: expected)
+    expect(call.position, is: 1)
   }
 
   @Test func joinedPipelinesKeepTheirScripts() throws {
@@ -50,10 +51,10 @@ import Testing
     second.script(script, keys: [String]())
     first.append(second)
     let call = try #require(first.scriptCalls.first)
-    #expect(call.position == 1)
-    #expect(Array(first.bytes[first.starts[1]...]) == second.bytes)
-    #expect(first.bytes[call.hash..<(call.hash + 40)].allSatisfy { $0 == UInt8(ascii: "0") })
-    #expect(first.count == 2)
+    expect(call.position, is: 1)
+    expect(Array(first.bytes[first.starts[1]...]), is: second.bytes)
+    expect(first.bytes[call.hash..<(call.hash + 40)].allSatisfy { $0 == UInt8(ascii: "0") })
+    expect(first.count, is: 2)
   }
 
   @Test func oneCommandOfAPipelineIsTakenOut() throws {
@@ -64,12 +65,12 @@ import Testing
     whole.script(script, keys: ["b"])
     var part = RedisPipeline()
     for position in [3, 2, 1] { part.append(position, of: whole) }
-    #expect(part.count == 3)
-    #expect((0..<3).map { part.name(of: $0) } == ["the script \(script.name)", "TIME", "the script \(script.name)"])
-    #expect((0..<3).map { part.keys(of: $0) } == [["b"], [], ["a"]])
+    expect(part.count, is: 3)
+    expect((0..<3).map { part.name(of: $0) }, is: ["the script \(script.name)", "TIME", "the script \(script.name)"])
+    expect((0..<3).map { part.keys(of: $0) }, is: [["b"], [], ["a"]])
     for call in part.scriptCalls { part.fill(call, with: Array(repeating: UInt8(ascii: "h"), count: 40)) }
-    #expect(part.bytes.count { $0 == UInt8(ascii: "h") } == 80)
-    #expect(part.bytes.count == whole.bytes.count - "*1\r\n$4\r\nPING\r\n".utf8.count)
+    expect(part.bytes.count { $0 == UInt8(ascii: "h") }, is: 80)
+    expect(part.bytes.count, is: whole.bytes.count - "*1\r\n$4\r\nPING\r\n".utf8.count)
   }
 
   @Test func repliesAreArgumentsToo() {
@@ -79,7 +80,7 @@ import Testing
     let arena = builder.take()
     var pipeline = RedisPipeline()
     pipeline.append("ECHO", RedisReply(arena: arena, index: text), RedisReply(arena: arena, index: number))
-    #expect(String(decoding: pipeline.bytes, as: UTF8.self) == "*3\r\n$4\r\nECHO\r\n$3\r\nabc\r\n$2\r\n-5\r\n")
+    expect(String(decoding: pipeline.bytes, as: UTF8.self), is: "*3\r\n$4\r\nECHO\r\n$3\r\nabc\r\n$2\r\n-5\r\n")
   }
 
   @Test func emptiedPipelineStartsAnew() {
@@ -87,7 +88,7 @@ import Testing
     pipeline.script(script, keys: ["k"])
     pipeline.removeAll()
     pipeline.append("PING")
-    #expect(pipeline.bytes == Array("*1\r\n$4\r\nPING\r\n".utf8))
-    #expect(pipeline.scriptCalls.isEmpty && pipeline.count == 1)
+    expect(pipeline.bytes, is: Array("*1\r\n$4\r\nPING\r\n".utf8))
+    expect(pipeline.scriptCalls.isEmpty && pipeline.count == 1)
   }
 }

@@ -1,4 +1,5 @@
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -8,12 +9,12 @@ import Testing
 
   @Test func shebangIsRemovedOnlyBelowRedis7() {
     let script = RedisScript(name: "x", source: "#!lua flags=no-writes\nreturn 1")
-    #expect(script.source(for: RedisVersion(major: 6, minor: 2)) == "\nreturn 1")
-    #expect(script.source(for: RedisVersion(major: 7)) == script.source)
-    #expect(script.source(for: nil) == script.source)
+    expect(script.source(for: RedisVersion(major: 6, minor: 2)), is: "\nreturn 1")
+    expect(script.source(for: RedisVersion(major: 7)), is: script.source)
+    expect(script.source(for: nil), is: script.source)
     let plain = RedisScript(name: "y", source: "return 1")
-    #expect(plain.source(for: RedisVersion(major: 6)) == plain.source)
-    #expect(RedisScript(name: "z", source: "#!lua").source(for: RedisVersion(major: 6)) == "")
+    expect(plain.source(for: RedisVersion(major: 6)), is: plain.source)
+    expect(RedisScript(name: "z", source: "#!lua").source(for: RedisVersion(major: 6)), is: "")
   }
 
   @Test func binaryArgumentsArriveAsTheyAre() async throws {
@@ -21,7 +22,7 @@ import Testing
       url: try RedisURL(try await RedisServer.shared.url), options: .unhurried(), scripts: [Self.echo])
     let bytes = (0...255).map { UInt8($0) }
     let reply = try await client.script(Self.echo, keys: ["k"]) { $0.append(bytes) }
-    #expect(reply[0].string == "k" && reply[1].bytes == bytes[...])
+    expect(reply[0].string == "k" && reply[1].bytes == bytes[...])
     await client.close()
   }
 
@@ -41,13 +42,13 @@ import Testing
     }
     pipeline.append("GET", "{t}plain")
     let replies = try await client.execute(pipeline)
-    #expect(replies.count == 42 && replies[0].string == "OK" && replies[41].string == "here")
+    expect(replies.count == 42 && replies[0].string == "OK" && replies[41].string == "here")
     for value in 1...20 {
-      #expect(replies[2 * value - 1].integer == value + 1)
-      #expect(replies[2 * value][1].integer == value)
+      expect(replies[2 * value - 1].integer, is: value + 1)
+      expect(replies[2 * value][1].integer, is: value)
     }
     let list = try await client.command("LRANGE", "{t}list", 0, -1)
-    #expect(list.map(\.integer) == Array(0...20))
+    expect(list.map(\.integer), is: Array(0...20))
     await client.close()
   }
 
@@ -56,7 +57,7 @@ import Testing
     let client = RedisClient(
       url: try RedisURL(try await RedisServer.shared.url), options: .unhurried(), scripts: [broken])
     let error = await #expect(throws: RedisError.self) { try await client.connect() }
-    #expect(error?.code == .refused && error?.message.contains("broken") == true)
+    expect(error?.code == .refused && error?.message.contains("broken") == true)
     await client.close()
   }
 
@@ -64,7 +65,7 @@ import Testing
     let reader = RedisScript(name: "reader", source: "#!lua\nreturn redis.call('GET', 'elsewhere')")
     let client = RedisClient(url: try RedisURL(try await RedisServer.sharedCluster.url), options: .unhurried())
     let reply = try await client.script(reader, keys: ["{here}k"])
-    #expect(reply.error?.message.contains("same slot") == true, "\(reply)")
+    expect(reply.error?.message.contains("same slot"), is: true, "\(reply)")
     await client.close()
   }
 }

@@ -1,3 +1,4 @@
+import TestKit
 import Testing
 
 @testable import Redis
@@ -5,12 +6,12 @@ import Testing
 @Suite struct HandshakeTests {
   @Test func handshakeContainsOnlyTheOptionsOfTheURL() {
     let plain = Handshake(url: RedisURL(host: "h"), password: nil, clientName: "my worker")
-    #expect(
-      String(decoding: plain.pipeline.bytes, as: UTF8.self)
-        == "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$9\r\nmy-worker\r\n*1\r\n$4\r\nINFO\r\n")
+    expect(
+      String(decoding: plain.pipeline.bytes, as: UTF8.self),
+      is: "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$9\r\nmy-worker\r\n*1\r\n$4\r\nINFO\r\n")
     let full = Handshake(url: RedisURL(host: "h", user: "u", database: 3), password: "p", clientName: "w")
-    #expect(full.pipeline.count == 4)
-    #expect(
+    expect(full.pipeline.count, is: 4)
+    expect(
       String(decoding: full.pipeline.bytes, as: UTF8.self).hasPrefix("*3\r\n$4\r\nAUTH\r\n$1\r\nu\r\n$1\r\np\r\n"))
   }
 
@@ -27,12 +28,12 @@ import Testing
   func refusalsAreReported(lines: [String], code: RedisError.Code) throws {
     let replies = try replies(lines)
     let error = #expect(throws: RedisError.self) { try handshake.check(replies) }
-    #expect(error?.code == code && error?.endpoint == "h:6379")
+    expect(error?.code == code && error?.endpoint == "h:6379")
   }
 
   @Test func userWithoutInfoPermissionIsWelcome() throws {
     let replies = try replies(["+OK", "+OK", "-NOPERM no", "-NOPERM no"])
-    #expect(try handshake.check(replies).version == nil)
+    expect(try handshake.check(replies).version, is: nil)
   }
 
   private let handshake = Handshake(url: RedisURL(host: "h", database: 3), password: "p", clientName: "w")

@@ -1,3 +1,4 @@
+import TestKit
 import TestSupport
 import Testing
 
@@ -20,12 +21,12 @@ import Testing
         received += bytes[..<count]
         return count
       }
-      #expect(outgoing.written == UInt64(received.count) && outgoing.waiting == sent.count - received.count)
+      expect(outgoing.written == UInt64(received.count) && outgoing.waiting == sent.count - received.count)
     }
     outgoing.drain { bytes in
       received += bytes
       return bytes.count
     }
-    #expect(received == sent)
+    expect(received, is: sent)
   }
 }

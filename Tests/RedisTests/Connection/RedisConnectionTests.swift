@@ -1,4 +1,5 @@
 import EventLoop
+import TestKit
 import TestSupport
 import Testing
 
@@ -13,8 +14,8 @@ import Testing
     pipeline.append("NOSUCHCOMMAND")
     pipeline.append("GET", "errors:k")
     let replies = try await connection.execute(pipeline)
-    #expect(replies[0].string == "OK" && replies[3].string == "text")
-    #expect(replies[1].error?.code == .wrongType && replies[2].error?.code == .generic)
+    expect(replies[0].string == "OK" && replies[3].string == "text")
+    expect(replies[1].error?.code == .wrongType && replies[2].error?.code == .generic)
     await connection.close()
   }
 
@@ -23,8 +24,8 @@ import Testing
     var pipeline = RedisPipeline()
     for value in 0..<20_000 { pipeline.append("ECHO", value) }
     let replies = try await connection.execute(pipeline)
-    #expect(replies.count == 20_000)
-    #expect(replies.enumerated().allSatisfy { $0.element.integer == $0.offset })
+    expect(replies.count, is: 20_000)
+    expect(replies.enumerated().allSatisfy { $0.element.integer == $0.offset })
     await connection.close()
   }
 
@@ -36,7 +37,7 @@ import Testing
           var pipeline = RedisPipeline()
           for part in 0..<(1 + call % 7) { pipeline.append("ECHO", call * 10 + part) }
           let replies = try await connection.execute(pipeline)
-          #expect(replies.map(\.integer) == (0..<(1 + call % 7)).map { call * 10 + $0 })
+          expect(replies.map(\.integer), is: (0..<(1 + call % 7)).map { call * 10 + $0 })
         }
       }
       try await group.waitForAll()
@@ -53,7 +54,7 @@ import Testing
     pipeline.append("GET", "megabytes")
     pipeline.append("DEL", "megabytes")
     let replies = try await connection.execute(pipeline)
-    #expect(replies[1].bytes == value[...])
+    expect(replies[1].bytes, is: value[...])
     await connection.close()
   }
 
@@ -67,31 +68,31 @@ import Testing
     pipeline.append("ACL", "WHOAMI")
     pipeline.append("CLIENT", "INFO")
     let replies = try await connection.execute(pipeline)
-    #expect(replies[0].string == "app")
+    expect(replies[0].string, is: "app")
     let info = try #require(replies[1].string)
-    #expect(info.contains(" db=7 ") && info.contains(" name=carillon "))
+    expect(info.contains(" db=7 ") && info.contains(" name=carillon "))
     await connection.close()
 
     try await RedisConnection.connect(to: try RedisURL("redis://:p%40ss@\(plain)"), options: .unhurried()).close()
-    #expect(await failure(to: "redis://\(plain)")?.code == .authentication)
-    #expect(await failure(to: "redis://:wrong@\(plain)")?.code == .authentication)
-    #expect(await failure(to: "redis://:p%40ss@\(plain)/99")?.code == .refused)
+    expect(await failure(to: "redis://\(plain)")?.code, is: .authentication)
+    expect(await failure(to: "redis://:wrong@\(plain)")?.code, is: .authentication)
+    expect(await failure(to: "redis://:p%40ss@\(plain)/99")?.code, is: .refused)
   }
 
   @Test func serverThatNeverAnswersIsAConnectTimeout() async throws {
     let server = try await FakeServer([])
     let error = await failure(to: "redis://127.0.0.1:\(server.port)", timeout: .milliseconds(30))
-    #expect(error?.code == .connectTimeout && error?.mayHaveExecuted == false)
-    #expect(await server.connections == 1)
+    expect(error?.code == .connectTimeout && error?.mayHaveExecuted == false)
+    expect(await server.connections, is: 1)
   }
 
   @Test func connectionToAClosedPortIsRefused() async {
     // Port 1 (tcpmux) is used because another test may take a port that was free a moment ago.
-    #expect(await failure(to: "redis://127.0.0.1:1")?.code == .connectionRefused)
+    expect(await failure(to: "redis://127.0.0.1:1")?.code, is: .connectionRefused)
   }
 
   @Test func nameWithoutAddressIsUnknown() async {
-    #expect(await failure(to: "redis://no-such-host.invalid")?.code == .unknownHost)
+    expect(await failure(to: "redis://no-such-host.invalid")?.code, is: .unknownHost)
   }
 
   @Test func secondAddressOfANameIsTriedToo() async throws {
@@ -99,7 +100,7 @@ import Testing
     let server = try await FakeServer([FakeServer.welcome])
     try await RedisConnection.connect(to: try RedisURL("redis://localhost:\(server.port)"), options: .unhurried())
       .close()
-    #expect(await server.connections == 1)
+    expect(await server.connections, is: 1)
   }
 
   @Test func timedOutConnectionFailsEverythingAndStaysDead() async throws {
@@ -110,10 +111,10 @@ import Testing
     let hasty = Task { try await connection.execute(Self.ping, timeout: .milliseconds(20)) }
     let first = await #expect(throws: RedisError.self) { _ = try await patient.value }
     let second = await #expect(throws: RedisError.self) { _ = try await hasty.value }
-    #expect(second?.code == .answerTimeout && second?.mayHaveExecuted == true)
-    #expect(first?.mayHaveExecuted == true || first?.code == .closed)
+    expect(second?.code == .answerTimeout && second?.mayHaveExecuted == true)
+    expect(first?.mayHaveExecuted == true || first?.code == .closed)
     let later = await #expect(throws: RedisError.self) { _ = try await connection.execute(Self.ping) }
-    #expect(later?.code == .closed && later?.mayHaveExecuted == false)
+    expect(later?.code == .closed && later?.mayHaveExecuted == false)
   }
 
   @Test(arguments: ["+OK\r\n+ONE TOO MANY\r\n", "<html>\r\n"])
@@ -124,7 +125,7 @@ import Testing
     let dead = Signal<RedisError>()
     await connection.whenDead { dead.send($0) }
     _ = try? await connection.execute(Self.ping)
-    #expect(await dead.value.code == .protocolViolation)
+    expect(await dead.value.code, is: .protocolViolation)
     await #expect(throws: RedisError.self) { _ = try await connection.execute(Self.ping) }
   }
 
@@ -132,7 +133,7 @@ import Testing
     let server = try await RedisServer.start(arguments: ["--maxclients", "1"])
     let holder = try await RedisConnection.connect(to: try RedisURL(server.url), options: .unhurried())
     let error = await failure(to: server.url)
-    #expect(error?.message.contains("max number of clients") == true, "\(String(describing: error))")
+    expect(error?.message.contains("max number of clients"), is: true, "\(String(describing: error))")
     await holder.close()
   }
 
@@ -144,7 +145,7 @@ import Testing
       pipeline.append("BLPOP", "nothing", 0)
       let answered = try await connection.execute(pipeline, timeout: .seconds(60))
       let error = await #expect(throws: RedisError.self) { _ = try await connection.execute(Self.ping) }
-      #expect(error?.code == .cancelled && error?.mayHaveExecuted == false)
+      expect(error?.code == .cancelled && error?.mayHaveExecuted == false)
       return answered
     }
     try await poll(until: "a client is blocked") {
@@ -152,9 +153,9 @@ import Testing
     }
     blocked.cancel()
     try await server.command("rpush", "nothing", "late")
-    #expect(try await blocked.value[0][1].string == "late")
+    expect(try await blocked.value[0][1].string, is: "late")
     let replies = try await connection.execute(Self.ping)
-    #expect(replies[0].string == "PONG")
+    expect(replies[0].string, is: "PONG")
     await connection.close()
   }
 
@@ -166,7 +167,7 @@ import Testing
     await connection.close()
     await connection.close()
     let error = await #expect(throws: RedisError.self) { _ = try await call.value }
-    #expect(error?.code == .closed)
+    expect(error?.code, is: .closed)
   }
 
   private static let ping: RedisPipeline = {

@@ -1,4 +1,5 @@
 import EventLoop
+import TestKit
 import TestSupport
 import Testing
 
@@ -31,7 +32,7 @@ import Testing
     let server = try await RedisServer.sharedTLS
     let client = RedisClient(
       url: try RedisURL("rediss://\(host):\(server.port)"), options: options(server.certificates))
-    #expect(try await client.command("PING").get().string == "PONG")
+    expect(try await client.command("PING").get().string, is: "PONG")
     await client.close()
   }
 
@@ -39,8 +40,8 @@ import Testing
     let server = try await RedisServer.sharedTLS
     for other in [nil, try RedisCertificates()] {
       let error = try await failure(server.url, options(other))
-      #expect(error.code == .untrusted && error.message.contains("is not trusted"))
-      #expect(error.hint.contains("tls.trustRoots"))
+      expect(error.code == .untrusted && error.message.contains("is not trusted"))
+      expect(error.hint.contains("tls.trustRoots"))
     }
   }
 
@@ -48,8 +49,8 @@ import Testing
     let certificates = try RedisCertificates(names: ["redis.example"])
     let server = try await RedisServer.start(certificates: certificates)
     let error = try await failure(server.url, options(certificates))
-    #expect(error.code == .untrusted && error.message.contains("not for 127.0.0.1"))
-    #expect(error.hint.contains("tls.serverName"))
+    expect(error.code == .untrusted && error.message.contains("not for 127.0.0.1"))
+    expect(error.hint.contains("tls.serverName"))
     try await RedisConnection.connect(
       to: try RedisURL(server.url), options: options(certificates, serverName: "redis.example")
     ).close()
@@ -70,8 +71,8 @@ import Testing
     withOther.tls.key = stranger.clientKey
     for options in [options(certificates), withOther] {
       let error = try await failure(server.url, options)
-      #expect(error.code == .untrusted && error.message.contains("this client's certificate"), "\(error)")
-      #expect(error.hint.contains("tls.certificate"))
+      expect(error.code == .untrusted && error.message.contains("this client's certificate"), "\(error)")
+      expect(error.hint.contains("tls.certificate"))
     }
     await server.stop()
   }
@@ -81,22 +82,22 @@ import Testing
     let certificates = try #require(server.certificates)
     let folder = try ScratchFolder()
     let junk = try folder.writeSecret("junk", "junk")
-    func expect(_ tls: RedisTLS, _ file: String, _ says: String) async throws {
+    func expectFailure(_ tls: RedisTLS, _ file: String, _ says: String) async throws {
       var options = options(nil)
       options.tls = tls
       let error = try await failure(server.url, options)
-      #expect(error.code == .unusableFile && error.message.contains(file) && "\(error)".contains(says), "\(error)")
+      expect(error.code == .unusableFile && error.message.contains(file) && "\(error)".contains(says), "\(error)")
     }
     let roots = certificates.trustRoots
-    try await expect(RedisTLS(trustRoots: "/nowhere"), "/nowhere", "trust roots")
-    try await expect(RedisTLS(trustRoots: junk), junk, "trust roots")
-    try await expect(RedisTLS(trustRoots: roots, certificate: "/nowhere", key: junk), "/nowhere", "No such file")
-    try await expect(
+    try await expectFailure(RedisTLS(trustRoots: "/nowhere"), "/nowhere", "trust roots")
+    try await expectFailure(RedisTLS(trustRoots: junk), junk, "trust roots")
+    try await expectFailure(RedisTLS(trustRoots: roots, certificate: "/nowhere", key: junk), "/nowhere", "No such file")
+    try await expectFailure(
       RedisTLS(trustRoots: roots, certificate: certificates.clientCertificate, key: junk), junk, "not PEM")
-    try await expect(
+    try await expectFailure(
       RedisTLS(trustRoots: roots, certificate: roots, key: certificates.clientKey), roots, "belongs to none")
     let exposed = try folder.write("exposed.key", "-----BEGIN PRIVATE KEY-----")
-    try await expect(RedisTLS(trustRoots: roots, certificate: roots, key: exposed), exposed, "Run: chmod 600")
+    try await expectFailure(RedisTLS(trustRoots: roots, certificate: roots, key: exposed), exposed, "Run: chmod 600")
   }
 
   @Test func plainServerIsReported() async throws {
@@ -105,8 +106,8 @@ import Testing
     // The server interprets the start of TLS as a command, and waits for the rest.
     options.connectTimeout = .milliseconds(500)
     let error = try await failure("rediss://127.0.0.1:\(server.port)", options)
-    #expect(error.code == .connectTimeout)
-    #expect(error.hint.contains("Check that this port uses TLS."))
+    expect(error.code, is: .connectTimeout)
+    expect(error.hint.contains("Check that this port uses TLS."))
   }
 
   @Test func serverWithoutAHandshakeIsReportedAsSlow() async throws {
@@ -114,13 +115,13 @@ import Testing
     var options = options(nil)
     options.connectTimeout = .milliseconds(200)
     let error = try await failure("rediss://127.0.0.1:\(silent.port)", options)
-    #expect(error.code == .connectTimeout && error.hint.contains("Check that this port uses TLS."))
+    expect(error.code == .connectTimeout && error.hint.contains("Check that this port uses TLS."))
   }
 
   @Test func plainClientReportsAServerWithTLS() async throws {
     let server = try await RedisServer.sharedTLS
     let error = try await failure("redis://127.0.0.1:\(server.port)", options(nil))
-    #expect(error.hint.contains("write rediss://"), "\(error)")
+    expect(error.hint.contains("write rediss://"), "\(error)")
   }
 
   @Test func megabytesAreSentAndReceivedConcurrently() async throws {
@@ -136,8 +137,8 @@ import Testing
     async let first = client.execute(pipeline)
     async let second = client.execute(pipeline)
     for replies in [try await first, try await second] {
-      #expect(replies.count == 128)
-      for (index, value) in values.enumerated() { #expect(replies[2 * index + 1].bytes?.count == value.count) }
+      expect(replies.count, is: 128)
+      for (index, value) in values.enumerated() { expect(replies[2 * index + 1].bytes?.count, is: value.count) }
     }
     await client.close()
     await server.stop()
@@ -147,17 +148,17 @@ import Testing
     let certificates = try RedisCertificates()
     let server = try await RedisServer.start(certificates: certificates)
     let client = RedisClient(url: try RedisURL(server.url), options: options(certificates))
-    #expect(try await client.command("PING").get().string == "PONG")
+    expect(try await client.command("PING").get().string, is: "PONG")
     let before = try await client.connectionNumber()
 
     // The files get another authority, key and certificate. The server reads them immediately, and open connections
     // stay open.
     try certificates.renew()
     _ = try await client.command("CONFIG", "SET", "tls-cert-file", certificates.serverCertificate).get()
-    #expect(try await client.command("PING").get().string == "PONG")
-    #expect(try await client.connectionNumber() == before)
+    expect(try await client.command("PING").get().string, is: "PONG")
+    expect(try await client.connectionNumber(), is: before)
     try await server.command("client", "kill", "type", "normal")
-    #expect(try await client.connectionNumber() > before)
+    expect(try await client.connectionNumber() > before)
 
     try await server.restart()
     try await poll(until: "the server answers") {

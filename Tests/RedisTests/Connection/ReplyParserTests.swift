@@ -1,3 +1,4 @@
+import TestKit
 import Testing
 
 @testable import Redis
@@ -22,35 +23,35 @@ import Testing
     """
 
   @Test func everyTypeIsRead() throws {
-    #expect(try RedisReply.parse([Self.everything]).map(\.description).joined(separator: "\n") == Self.expected)
+    expect(try RedisReply.parse([Self.everything]).map(\.description).joined(separator: "\n"), is: Self.expected)
   }
 
   @Test func splitAtEveryByteGivesTheSame() throws {
     for split in 1..<Self.everything.count {
       let replies = try RedisReply.parse([Array(Self.everything[..<split]), Array(Self.everything[split...])])
-      #expect(replies.map(\.description).joined(separator: "\n") == Self.expected, "split at \(split)")
+      expect(replies.map(\.description).joined(separator: "\n"), is: Self.expected, "split at \(split)")
     }
     let single = try RedisReply.parse(Self.everything.map { [$0] })
-    #expect(single.map(\.description).joined(separator: "\n") == Self.expected)
+    expect(single.map(\.description).joined(separator: "\n"), is: Self.expected)
   }
 
   @Test func elementsAreFoundByPosition() throws {
     let reply = try #require(
       try RedisReply.parse([Array("*3\r\n*2\r\n:1\r\n:2\r\n*1\r\n:3\r\n$2\r\n44\r\n".utf8)]).first)
-    #expect(reply.count == 3)
-    #expect(reply[0][1].integer == 2)
-    #expect(reply[1].first?.integer == 3)
-    #expect(reply[2].integer == 44)
-    #expect(reply[2].bytes == [0x34, 0x34])
-    #expect(reply.map(\.kind) == [.array, .array, .bulk])
+    expect(reply.count, is: 3)
+    expect(reply[0][1].integer, is: 2)
+    expect(reply[1].first?.integer, is: 3)
+    expect(reply[2].integer, is: 44)
+    expect(reply[2].bytes, is: [0x34, 0x34])
+    expect(reply.map(\.kind), is: [.array, .array, .bulk])
   }
 
   @Test func accessorsOfOtherKindsAreEmpty() throws {
     let replies = try RedisReply.parse([Array("$-1\r\n:5\r\n$3\r\nabc\r\n+7\r\n-ERR x\r\n".utf8)])
-    #expect(replies[0].isNull && replies[0].bytes == nil && replies[0].string == nil && replies[0].integer == nil)
-    #expect(replies[1].string == nil && replies[1].isEmpty && replies[1].withBytes { $0.count } == 0)
-    #expect(replies[2].integer == nil && replies[2].string == "abc" && replies[2].error == nil)
-    #expect(replies[3].integer == nil && replies[3].string == "7")
+    expect(replies[0].isNull && replies[0].bytes == nil && replies[0].string == nil && replies[0].integer == nil)
+    expect(replies[1].string == nil && replies[1].isEmpty && replies[1].withBytes { $0.count } == 0)
+    expect(replies[2].integer == nil && replies[2].string == "abc" && replies[2].error == nil)
+    expect(replies[3].integer == nil && replies[3].string == "7")
     #expect(throws: RedisServerError(line: "ERR x")) { try replies[4].get() }
   }
 
@@ -61,7 +62,7 @@ import Testing
       ("1e3", nil),
     ] as [(String, Int?)])
   func decimalTextIsAnInteger(text: String, value: Int?) {
-    #expect(Array(text.utf8).withUnsafeBytes { Int(decimal: $0) } == value)
+    expect(Array(text.utf8).withUnsafeBytes { Int(decimal: $0) }, is: value)
   }
 
   @Test func repliesOfTwoCallsDoNotShareStorage() throws {
@@ -70,8 +71,8 @@ import Testing
     let first = try #require(try parser.next())
     let reply = RedisReply(arena: parser.take(), index: first)
     let second = try #require(try parser.next())
-    #expect(RedisReply(arena: parser.take(), index: second).string == "b")
-    #expect(reply.string == "a")
+    expect(RedisReply(arena: parser.take(), index: second).string, is: "b")
+    expect(reply.string, is: "a")
   }
 
   @Test(arguments: ["?what\r\n", ":12x\r\n", "*1048577\r\n", "HTTP/1.1 400 Bad Request\r\n"])
@@ -86,12 +87,12 @@ import Testing
       let chunk = [UInt8](repeating: 0, count: 1 << 20)
       for _ in 0...64 {
         try chunk.withUnsafeBytes { try parser.feed($0) }
-        #expect(try parser.next() == nil)
+        expect(try parser.next(), is: nil)
       }
     }
   }
 
   @Test func unfinishedAnswerIsFreed() throws {
-    #expect(try RedisReply.parse([Array("*2\r\n$1\r\na\r\n*1\r\n".utf8)]).isEmpty)
+    expect(try RedisReply.parse([Array("*2\r\n$1\r\na\r\n*1\r\n".utf8)]).isEmpty)
   }
 }

@@ -4,6 +4,7 @@ import APNsSimulator
 import CampaignStore
 import PushCore
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -18,11 +19,11 @@ import Testing
     try await rig.submit("tokens", audience: #"{"tokens":["\#(tokens[0])","\#(tokens[1])"]}"#)
     try await rig.worker("w").run()
     let users = try #require(try await rig.store.campaigns.show("users"))
-    #expect(users.counters.outcomes == [.accepted: 2])
+    expect(users.counters.outcomes, is: [.accepted: 2])
     let raw = try #require(try await rig.store.campaigns.show("tokens"))
-    #expect(raw.counters.outcomes == [.accepted: 1, .unregistered: 1])
+    expect(raw.counters.outcomes, is: [.accepted: 1, .unregistered: 1])
     // The device was in its user's partition, not in that of the token.
-    #expect(try await rig.store.registry.user("u4") == nil)
+    expect(try await rig.store.registry.user("u4") == nil)
   }
 
   @Test(arguments: PushEngineKind.one(for: "pushToABusyServerIsRetried"))
@@ -35,8 +36,8 @@ import Testing
     let retry = RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 50)
     try await rig.worker("w", retry: retry).run()
     let record = try #require(try await rig.store.campaigns.show("busy"))
-    #expect(record.counters.outcomes == [.accepted: 60])
-    #expect(await rig.simulator.counters().reasons["ServiceUnavailable"] ?? 0 >= 20)
+    expect(record.counters.outcomes, is: [.accepted: 60])
+    expect(await rig.simulator.counters().reasons["ServiceUnavailable"] ?? 0 >= 20)
   }
 
   @Test(arguments: PushEngineKind.one(for: "repeatedlyClosedConnectionsLoseNothing"))
@@ -47,13 +48,13 @@ import Testing
     let log = EventLog()
     try await rig.worker("w", log: log).run()
     let record = try #require(try await rig.store.campaigns.show("goaway"))
-    #expect(record.counters.outcomes == [.accepted: 600], "\(log.all)")
+    expect(record.counters.outcomes, is: [.accepted: 600], "\(log.all)")
     let counters = await rig.simulator.counters()
     // At least one of two connections has had its 250 requests.
-    #expect(counters.goAways >= 1)
-    #expect(counters.accepted - counters.duplicates == 600)
+    expect(counters.goAways >= 1)
+    expect(counters.accepted - counters.duplicates, is: 600)
     // Only an engine that reads the GOAWAY frame knows which pushes the server did not process.
-    if engine == .native { #expect(counters.duplicates == 0) }
+    if engine == .native { expect(counters.duplicates, is: 0) }
   }
 
   @Test(arguments: PushEngineKind.one(for: "targetFailsAfterItsLastRetry"))
@@ -65,8 +66,8 @@ import Testing
     try await rig.submit("hopeless")
     try await rig.worker("w", retry: RetryPolicy(serverError: 1, tooManyRequests: 1, attempts: 3)).run()
     let record = try #require(try await rig.store.campaigns.show("hopeless"))
-    #expect(record.counters.outcomes == [.failed: 10])
-    #expect(await rig.simulator.counters().received == 30)
+    expect(record.counters.outcomes, is: [.failed: 10])
+    expect(await rig.simulator.counters().received, is: 30)
   }
 
   @Test(arguments: PushEngineKind.one(for: "expiredCampaignSendsNothing"))
@@ -75,8 +76,8 @@ import Testing
     try await rig.submit("late", #","expiration":"2020-01-01T00:00:00Z""#)
     try await rig.worker("w").run()
     let record = try #require(try await rig.store.campaigns.show("late"))
-    #expect(record.counters.outcomes == [.expired: 10])
-    #expect(await rig.simulator.counters().received == 0)
+    expect(record.counters.outcomes, is: [.expired: 10])
+    expect(await rig.simulator.counters().received, is: 0)
   }
 
   @Test(arguments: PushEngineKind.one(for: "malformedJobsGoToTheDeadListAndOthersRun"))
@@ -91,8 +92,8 @@ import Testing
     try await rig.submit("good")
     let log = EventLog()
     try await rig.worker("w", log: log).run()
-    #expect(try await rig.store.campaigns.show("good")?.counters.outcomes == [.accepted: 10])
-    #expect(log.all.count { $0.contains("deadLettered") } == 4, "\(log.all)")
+    expect(try await rig.store.campaigns.show("good")?.counters.outcomes, is: [.accepted: 10])
+    expect(log.all.count { $0.contains("deadLettered") }, is: 4, "\(log.all)")
   }
 
   @Test(arguments: PushEngineKind.one(for: "refusedCredentialPausesTheCampaign"))
@@ -106,8 +107,8 @@ import Testing
     await worker.stop()
     try await running
     let record = try #require(try await rig.store.campaigns.show("locked-out"))
-    #expect(record.reason?.contains("InvalidProviderToken") == true)
-    #expect(record.counters.outcomes.isEmpty)
-    #expect(record.counters.inDoubt == 0)
+    expect(record.reason?.contains("InvalidProviderToken"), is: true)
+    expect(record.counters.outcomes.isEmpty)
+    expect(record.counters.inDoubt, is: 0)
   }
 }

@@ -4,6 +4,7 @@ import APNsSimulator
 import CampaignStore
 import PushCore
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -32,11 +33,11 @@ struct ConditionRunTests {
     try await rig.submit("b", audience: #"{"segment":"*","sample":0.5}"#)
     try await rig.worker("w").run()
     let users = Set(try await rig.results("a").map(\.user))
-    #expect(users == Set((100..<300).filter { $0 % 6 == 0 }.map { "u\($0)" }))
-    #expect(try await rig.store.campaigns.show("a")?.counters.outcomes == [.accepted: users.count])
+    expect(users, is: Set((100..<300).filter { $0 % 6 == 0 }.map { "u\($0)" }))
+    expect(try await rig.store.campaigns.show("a")?.counters.outcomes, is: [.accepted: users.count])
     let half = try await rig.results("b").count
     // The tolerance is five standard deviations.
-    #expect(abs(half - 150) < 44)
-    #expect(await rig.simulator.counters().accepted == users.count + half)
+    expect(abs(half - 150) < 44)
+    expect(await rig.simulator.counters().accepted, is: users.count + half)
   }
 }

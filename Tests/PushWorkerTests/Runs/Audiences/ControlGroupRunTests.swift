@@ -4,6 +4,7 @@ import CampaignStore
 import PushCore
 import PushTransport
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -26,13 +27,13 @@ struct ControlGroupRunTests {
       try await rig.store.expansion.forEachControlUser(of: id) { control[id, default: []].formUnion($0) }
       let reached = Set(try await rig.results(id).map(\.user))
       let counters = try #require(try await rig.store.campaigns.show(id)?.counters)
-      #expect(reached.isDisjoint(with: control[id] ?? []) && reached.union(control[id] ?? []).count == 500, "\(id)")
-      #expect(counters.control == control[id]?.count ?? 0 && counters.outcomes == [.accepted: reached.count], "\(id)")
+      expect(reached.isDisjoint(with: control[id] ?? []) && reached.union(control[id] ?? []).count == 500, "\(id)")
+      expect(counters.control == control[id]?.count ?? 0 && counters.outcomes == [.accepted: reached.count], "\(id)")
     }
     let (story, offer) = (try #require(control["story"]), try #require(control["offer"]))
     // Each group has 0.44 of 500 users, and 0.328 are in both. The tolerance is five standard deviations.
-    #expect(abs(story.count - 220) < 56 && abs(offer.count - 220) < 56)
-    #expect(abs(story.intersection(offer).count - 164) < 53 && story != offer && control["receipt"] == nil)
-    #expect(await rig.simulator.counters().accepted == 1500 - story.count - offer.count)
+    expect(abs(story.count - 220) < 56 && abs(offer.count - 220) < 56)
+    expect(abs(story.intersection(offer).count - 164) < 53 && story != offer && control["receipt"] == nil)
+    expect(await rig.simulator.counters().accepted, is: 1500 - story.count - offer.count)
   }
 }

@@ -4,6 +4,7 @@ import PushCore
 import PushTransport
 import Redis
 import Synchronization
+import TestKit
 import TestSupport
 import Testing
 
@@ -24,18 +25,18 @@ struct LateApprovalRunTests {
   private func expectApproval(of id: String, sent: Int, _ rig: WorkerRig) async throws {
     try await rig.until { try await rig.store.campaigns.find(id)?.approval.isNeeded == true }
     let record = try #require(try await rig.store.campaigns.find(id))
-    #expect(record.state == .paused && record.reason?.contains("60 targets when counted") == true, "\(record)")
-    #expect(record.approval.estimate?.users == Self.users && record.approval.estimate?.targets == Self.users)
-    #expect(await rig.simulator.counters().received == sent)
+    expect(record.state == .paused && record.reason?.contains("60 targets when counted") == true, "\(record)")
+    expect(record.approval.estimate?.users == Self.users && record.approval.estimate?.targets == Self.users)
+    expect(await rig.simulator.counters().received, is: sent)
     await #expect(throws: StoreError.self) {
       try await rig.store.campaigns.resume(id, unguarded: false, by: "bob")
     }
   }
 
   private func approve(_ id: String, _ rig: WorkerRig) async throws {
-    #expect(try await rig.store.campaigns.approve(id, by: "bob") == .active)
+    expect(try await rig.store.campaigns.approve(id, by: "bob"), is: .active)
     try await rig.until { try await rig.store.campaigns.find(id)?.state == .completed }
-    #expect(try await rig.results(id).count == Self.users)
+    expect(try await rig.results(id).count, is: Self.users)
   }
 
   /// A correction is submitted before the story begins. At its intake, no user has got the story.
@@ -47,10 +48,10 @@ struct LateApprovalRunTests {
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
     try await rig.until { try await rig.store.campaigns.find("story")?.approval.isNeeded == true }
-    #expect(try await rig.store.campaigns.approve("story", by: "bob") == .scheduled)
+    expect(try await rig.store.campaigns.approve("story", by: "bob"), is: .scheduled)
     try await rig.submit("correction", audience: #"{"campaign":"story"}"#)
     try await rig.until { try await rig.store.campaigns.find("correction") != nil }
-    #expect(try await rig.store.campaigns.find("correction")?.state == .active)
+    expect(try await rig.store.campaigns.find("correction")?.state, is: .active)
     try await rig.reschedule("story", to: 1)
     try await rig.until { try await rig.store.campaigns.find("story")?.state == .completed }
     try await expectApproval(of: "correction", sent: Self.users, rig)
@@ -107,20 +108,20 @@ struct LateApprovalRunTests {
       try await rig.store.audiences.add((0..<Self.users).map { "u\($0)" }, to: segment)
     }
     let (campaign, job) = try job(#"{"segment":"fans | readers"}"#, rig)
-    #expect(try await rig.store.limits.estimate(of: campaign).targets == 2 * Self.users)
+    expect(try await rig.store.limits.estimate(of: campaign).targets, is: 2 * Self.users)
     let filter = try rig.channel.filter(of: campaign, start: 0)
     let estimate = try await rig.store.audiences.count(campaign, filter: filter)
-    #expect(estimate.targets == Self.users)
+    expect(estimate.targets, is: Self.users)
     let need = try await check(rig, largeAudience: largeAudience).reason(of: campaign, job: job)
-    #expect(need?.reached == estimate)
-    #expect(need?.reason.hasPrefix("needs approval: 60 targets when counted, and app news requires") == true)
+    expect(need?.reached, is: estimate)
+    expect(need?.reason.hasPrefix("needs approval: 60 targets when counted, and app news requires"), is: true)
     // A count decides, even if the sum of the segments is above the limit.
     var channel = rig.channel
     channel.approvalAbove = Self.users
     let service = rig.channel.services[0].service
     let other = ApprovalCheck(
       store: rig.store, apps: .known(["news": [service]]), channels: ["news": channel], largeAudience: largeAudience)
-    #expect(try await other.reason(of: campaign, job: job) == nil)
+    expect(try await other.reason(of: campaign, job: job), is: nil)
   }
 
   /// The recipients of a campaign that has not ended can't be counted, so the approver sees no number.
@@ -136,8 +137,8 @@ struct LateApprovalRunTests {
     await client.close()
     let (campaign, job) = try job(#"{"campaign":"story"}"#, rig)
     let need = try #require(try await check(rig).reason(of: campaign, job: job))
-    #expect(need.reached == nil)
-    #expect(
+    expect(need.reached, is: nil)
+    expect(
       need.reason.hasPrefix(
         "needs approval: its targets can't be counted, because the audience refers to campaign story, which has not"),
       "\(need.reason)")
@@ -157,6 +158,6 @@ struct LateApprovalRunTests {
       if count == 2 { throw JobChecker.Stopped() }
     }
     await #expect(throws: JobChecker.Stopped.self) { try await check.reason(of: campaign, job: job) }
-    #expect(calls.withLock { $0 } == 2)
+    expect(calls.withLock { $0 }, is: 2)
   }
 }

@@ -4,6 +4,7 @@ import CampaignStore
 import PushCore
 import PushTransport
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -33,14 +34,14 @@ struct LimitRunTests {
     _ = try await rig.store.queue.activate(campaign, job: job, worker: "dead")
     let filter = DeviceFilter(campaign, service: APNsService(), environment: "production", start: now)
     let slices = try await rig.store.slices.dequeueSlices(worker: "dead", atMost: { _ in 2 })
-    #expect(try await rig.store.expansion.quotas(for: slices[0], of: campaign, filter: filter) == nil)
+    expect(try await rig.store.expansion.quotas(for: slices[0], of: campaign, filter: filter), is: nil)
     async let first: Void = rig.worker("a").run()
     async let second: Void = rig.worker("b").run()
     _ = try await (first, second)
-    #expect(Set(try await rig.results("best").map(\.user)) == Set((0..<150).map { "u\($0)" }))
-    #expect(try await rig.store.campaigns.show("best")?.counters.outcomes == [.accepted: 150])
-    #expect(Set(try await rig.results("few").map(\.user)) == ["u1", "u3"])
-    #expect(await rig.simulator.counters().accepted == 152)
+    expect(Set(try await rig.results("best").map(\.user)), is: Set((0..<150).map { "u\($0)" }))
+    expect(try await rig.store.campaigns.show("best")?.counters.outcomes, is: [.accepted: 150])
+    expect(Set(try await rig.results("few").map(\.user)), is: ["u1", "u3"])
+    expect(await rig.simulator.counters().accepted, is: 152)
   }
 
   private func pow(_ base: Double, _ exponent: Int) -> Double { (0..<exponent).reduce(1) { power, _ in power * base } }

@@ -5,6 +5,7 @@ import Foundation
 import PushCore
 import PushTransport
 import PushWorker
+import TestKit
 import TestPushService
 import TestSupport
 import Testing
@@ -185,7 +186,7 @@ import Testing
       try await rig.until {
         guard let record = try await rig.store.campaigns.find(id) else { return false }
         if record.waitsForApproval {
-          #expect(try await rig.store.campaigns.approve(id, by: "bob") == .active)
+          expect(try await rig.store.campaigns.approve(id, by: "bob"), is: .active)
           approvals += 1
         }
         for part in record.parts where part.state == .scheduled && part.id != id + "~1" && row.isLocal {
@@ -208,7 +209,7 @@ import Testing
     private mutating func moveToYesterday(_ part: CampaignRecord) async throws {
       guard moved.insert(part.id).inserted else { return }
       let wait = try #require(part.times.sendAt) - part.start
-      #expect((1...86_400_000).contains(wait), "\(part.id) waits for \(wait) ms")
+      expect((1...86_400_000).contains(wait), "\(part.id) waits for \(wait) ms")
       try await rig.command("HINCRBY", "campaign:" + part.id, "start", "-86400000")
       try await rig.reschedule(part.id, to: part.start - 1000)
     }
@@ -231,24 +232,24 @@ import Testing
     }
     let (rig, id) = (scene.rig, scene.id)
     let record = try #require(try await rig.store.campaigns.show(id))
-    #expect(record.state == .completed && record.parts.filter { $0.state != .completed }.isEmpty)
-    #expect(scene.approvals == row.approvals)
+    expect(record.state == .completed && record.parts.filter { $0.state != .completed }.isEmpty)
+    expect(scene.approvals, is: row.approvals)
     let results = try await rig.results(id)
-    #expect(results.count == Set(results.map { "\($0.user) \($0.service)" }).count)
+    expect(results.count, is: Set(results.map { "\($0.user) \($0.service)" }).count)
     let (control, devices) = (record.counters.control, row.hasLegs ? 2 : 1)
-    #expect(results.count + control == devices * Self.users && (row.share == nil) == (control > 0))
+    expect(results.count + control == devices * Self.users && (row.share == nil) == (control > 0))
     let outcomes = Dictionary(grouping: results) { $0.outcome }.mapValues(\.count)
-    #expect(outcomes[row.outcome] == results.count - row.capped && outcomes[.capped] ?? 0 == row.capped)
-    #expect(record.counters.targets == results.count)
+    expect(outcomes[row.outcome] == results.count - row.capped && outcomes[.capped] ?? 0 == row.capped)
+    expect(record.counters.targets, is: results.count)
     try await expectStages(scene, record)
     let all = results.map { Int($0.at) }
     let (first, last) = (try #require(all.min()), try #require(all.max()))
-    #expect(last - first >= row.wait * 2000 + row.takes, "\(last - first)")
-    #expect(first >= scene.start * 1000 + row.firstAfter && last >= scene.start * 1000 + row.lastAfter)
-    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+    expect(last - first >= row.wait * 2000 + row.takes, "\(last - first)")
+    expect(first >= scene.start * 1000 + row.firstAfter && last >= scene.start * 1000 + row.lastAfter)
+    expect(await rig.simulator.counters().duplicatesReceived, is: 0)
     if let server = scene.server {
       let accepted = await server.book.accepted
-      #expect(accepted.count == Self.users && Set(accepted).count == Self.users)
+      expect(accepted.count == Self.users && Set(accepted).count == Self.users)
       await server.stop()
     }
   }
@@ -265,16 +266,16 @@ import Testing
         let id = "\(record.id)~\(stage)\(leg)"
         let part = try #require(try await scene.rig.store.campaigns.find(id))
         let results = try await scene.rig.results(id)
-        #expect(results.allSatisfy { Int($0.at) >= end + (end > 0 ? scene.row.wait * 1000 : 0) }, "\(id)")
+        expect(results.allSatisfy { Int($0.at) >= end + (end > 0 ? scene.row.wait * 1000 : 0) }, "\(id)")
         users = results.map(\.user).sorted()
         ends.append(try #require(part.times.finishedAt))
         guard scene.row.hasCompanion else { continue }
         let companion = try await scene.rig.results(id + ".widgets")
-        #expect(companion.map(\.user).sorted() == users && companion.allSatisfy { $0.outcome == .accepted }, "\(id)")
+        expect(companion.map(\.user).sorted() == users && companion.allSatisfy { $0.outcome == .accepted }, "\(id)")
       }
       end = ends.max() ?? 0
       // Listed users of a stage are never excluded by a random selection, and they are first.
-      if stage == "1" { #expect(users == ["u1", "u2"]) } else { #expect(users.count > 20) }
+      if stage == "1" { expect(users, is: ["u1", "u2"]) } else { expect(users.count > 20) }
     }
   }
 
@@ -282,7 +283,7 @@ import Testing
     let job =
       #"{"id":"a","app":"news","audience":{"segment":"*","limit":5},"apns":{"payload":{"aps":{"badge":1}}},"stages":[{"share":0.1}]}"#
     let error = #expect(throws: JobError.self) { try CampaignJob.parse(Array(job.utf8), .any([APNsService()])) }
-    #expect(error?.message.contains("can't be combined with audience.limit") == true)
+    expect(error?.message.contains("can't be combined with audience.limit"), is: true)
   }
 
   @Test func pageHasEveryRow() throws {
@@ -293,6 +294,6 @@ import Testing
     }
     rows.append(["limit", #"`"audience":{"segment":"*","limit":5}`"#, "refused: `limitIsRefused`"])
     let table = DocumentedTable("stages", head: ["with", "fields", "result"], rows: rows)
-    #expect(try table.documented() == table.markdown, "CARILLON_WRITE_TABLES=1 writes it")
+    expect(try table.documented(), is: table.markdown, "CARILLON_WRITE_TABLES=1 writes it")
   }
 }

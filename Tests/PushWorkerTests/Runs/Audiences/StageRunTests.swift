@@ -4,6 +4,7 @@ import APNsSimulator
 import CampaignStore
 import PushCore
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -27,20 +28,20 @@ import Testing
     let parts = ["story~1", "story~2", "story~rest"]
     var results: [[TargetResult]] = []
     for part in parts { results.append(try await rig.results(part)) }
-    #expect(results[0].map(\.user) == ["u7"] && (40...120).contains(results[1].count), "\(results[1].count)")
+    expect(results[0].map(\.user) == ["u7"] && (40...120).contains(results[1].count), "\(results[1].count)")
     let all = try await rig.results("story")
-    #expect(all.count == Self.users && Set(all.map(\.user)).count == Self.users)
-    #expect(all.allSatisfy { $0.outcome == .accepted })
-    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+    expect(all.count == Self.users && Set(all.map(\.user)).count == Self.users)
+    expect(all.allSatisfy { $0.outcome == .accepted })
+    expect(await rig.simulator.counters().duplicatesReceived, is: 0)
     // A push of a stage is sent only after every target of the stage before has an answer, and after the wait.
     for (place, wait) in [(0, 0), (1, 1000)] {
       let end = UInt64(try #require(try await rig.store.campaigns.find(parts[place])?.times.finishedAt))
-      #expect(results[place + 1].allSatisfy { $0.at >= end + UInt64(wait) })
+      expect(results[place + 1].allSatisfy { $0.at >= end + UInt64(wait) })
     }
     let record = try #require(try await rig.store.campaigns.show("story"))
-    #expect(record.state == .completed && record.counters.outcomes == [.accepted: Self.users])
-    #expect(record.parts.map(\.state) == [.completed, .completed, .completed])
-    #expect(try await rig.store.campaigns.timeline(of: "story").map(\.reason) == ["stage 2", "stage rest"])
+    expect(record.state == .completed && record.counters.outcomes == [.accepted: Self.users])
+    expect(record.parts.map(\.state), is: [.completed, .completed, .completed])
+    expect(try await rig.store.campaigns.timeline(of: "story").map(\.reason), is: ["stage 2", "stage rest"])
   }
 
   @Test(arguments: PushEngineKind.one(for: "failedGatePausesTheCampaignUntilItIsResumed"))
@@ -58,17 +59,17 @@ import Testing
     await rig.simulator.change { $0.latencyMilliseconds = 0 }
     try await reached(.paused, "story", rig)
     let record = try #require(try await rig.store.campaigns.show("story"))
-    #expect(record.reason?.contains("pushes failed, more than 10 %") == true && record.pausedItself)
-    #expect(record.parts.map(\.state) == [.completed, .paused])
+    expect(record.reason?.contains("pushes failed, more than 10 %") == true && record.pausedItself)
+    expect(record.parts.map(\.state), is: [.completed, .paused])
     // No user outside the first stage got the push. A worker that saw the resume first drops the answers for bad
     // tokens, and sends to them again.
     let counters = await rig.simulator.counters()
-    #expect(counters.received - counters.duplicatesReceived == record.counters.targets && counters.duplicates == 0)
-    #expect(try await rig.store.campaigns.control("story", .resume) == .active)
+    expect(counters.received - counters.duplicatesReceived == record.counters.targets && counters.duplicates == 0)
+    expect(try await rig.store.campaigns.control("story", .resume), is: .active)
     try await reached(.completed, "story", rig)
     await worker.stop()
     try await running
-    #expect(try await rig.results("story").count == Self.users)
+    expect(try await rig.results("story").count, is: Self.users)
   }
 
   /// Users who are registered when the gate opens get the stage; users who were removed before do not.
@@ -79,17 +80,17 @@ import Testing
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
     try await reached(.paused, "story", rig)
-    #expect(try await rig.store.campaigns.find("story")?.approval.isNeeded == true)
+    expect(try await rig.store.campaigns.find("story")?.approval.isNeeded, is: true)
     try await rig.register(120)
     await #expect(throws: StoreError.self) {
       try await rig.store.campaigns.resume("story", unguarded: false, by: "bob")
     }
     await #expect(throws: StoreError.self) { try await rig.store.campaigns.approve("story", by: "ada") }
-    #expect(try await rig.store.campaigns.approve("story", by: "bob") == .active)
+    expect(try await rig.store.campaigns.approve("story", by: "bob"), is: .active)
     try await reached(.completed, "story", rig)
     await worker.stop()
     try await running
-    #expect(try await rig.results("story").count == 120)
+    expect(try await rig.results("story").count, is: 120)
   }
 
   @Test(arguments: PushEngineKind.one(for: "cancelEndsEveryStage"))
@@ -99,13 +100,13 @@ import Testing
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
     try await rig.until { try await rig.store.campaigns.find("story")?.times.startedAt != nil }
-    #expect(try await rig.store.campaigns.control("story", .cancel) == .cancelled)
+    expect(try await rig.store.campaigns.control("story", .cancel), is: .cancelled)
     try await rig.until { try await rig.store.campaigns.find("story")?.times.finishedAt != nil }
     await worker.stop()
     try await running
-    #expect(await rig.simulator.counters().received <= 1)
+    expect(await rig.simulator.counters().received <= 1)
     let record = try #require(try await rig.store.campaigns.show("story"))
-    #expect(record.state == .cancelled && record.parts.map(\.state) == [.cancelled, .cancelled])
+    expect(record.state == .cancelled && record.parts.map(\.state) == [.cancelled, .cancelled])
   }
 
   /// A later campaign that names this one means all of its stages.
@@ -117,18 +118,18 @@ import Testing
     try await rig.submit("correction", audience: #"{"campaign":"story"}"#)
     try await rig.submit("again", audience: #"{"segment":"*","exclude":{"campaign":"story"}}"#)
     try await rig.worker("w").run()
-    #expect(try await rig.results("story").count == Self.users)
-    #expect(try await rig.results("correction").count == Self.users)
-    #expect(try await rig.results("again").isEmpty)
+    expect(try await rig.results("story").count, is: Self.users)
+    expect(try await rig.results("correction").count, is: Self.users)
+    expect(try await rig.results("again").isEmpty)
     // An opening counts for the stage of its user.
     try await rig.store.results.apply((0..<Self.users).map { ReceiptEvent(.opened, campaign: "story", user: "u\($0)") })
     for id in ["story~1", "story~rest", "story"] {
       let record = try #require(try await rig.store.campaigns.find(id))
-      #expect(try await rig.store.results.receipts(of: record)[.opened] == record.counters.targets, "\(id)")
+      expect(try await rig.store.results.receipts(of: record)[.opened], is: record.counters.targets, "\(id)")
     }
     try await rig.submit("reminder", audience: #"{"campaign":"story","opened":false}"#)
     try await rig.worker("w").run()
-    #expect(try await rig.results("reminder").isEmpty)
+    expect(try await rig.results("reminder").isEmpty)
   }
 }
 

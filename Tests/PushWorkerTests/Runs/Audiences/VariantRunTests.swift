@@ -4,6 +4,7 @@ import CampaignStore
 import PushCore
 import PushTransport
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -60,7 +61,7 @@ struct VariantRunTests {
   ) async throws -> Campaign {
     let job = Array(#"{"id":"\#(id)","app":"news","audience":\#(audience)\#(Self.variants)\#(more)}"#.utf8)
     let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
-    #expect(try await rig.store.queue.submit(job, as: campaign) == .new)
+    expect(try await rig.store.queue.submit(job, as: campaign), is: .new)
     return campaign
   }
 
@@ -116,21 +117,21 @@ struct VariantRunTests {
       expected[variant] += tokens(number).count
       // A push that the dead worker has recorded was not sent here.
       for token in tokens(number) {
-        #expect(bodies[token] == nil || bodies[token] == Self.text(number, variant), "\(number)")
+        expect(bodies[token] == nil || bodies[token] == Self.text(number, variant), "\(number)")
       }
     }
-    #expect(bodies.count == 240 - 20)
+    expect(bodies.count, is: 240 - 20)
     try await rig.store.results.apply((0..<50).map { ReceiptEvent(.opened, campaign: "abc", user: "u\($0)") })
     let record = try #require(try await rig.store.campaigns.show("abc"))
-    #expect(record.counters.outcomes == [.accepted: 240] && record.counters.resent == 20)
+    expect(record.counters.outcomes == [.accepted: 240] && record.counters.resent == 20)
     let counts = try await rig.store.campaigns.variantCounts(of: record, try #require(campaign.message.variants))
-    #expect(counts.map(\.targets) == expected)
-    #expect(counts.map(\.outcomes) == expected.map { [.accepted: $0] })
-    #expect(
-      counts.map { $0.receipts[.opened] ?? 0 }
-        == (0..<3).map { variant in (0..<50).count { Self.variant($0, "abc") == variant } })
+    expect(counts.map(\.targets), is: expected)
+    expect(counts.map(\.outcomes), is: expected.map { [.accepted: $0] })
+    expect(
+      counts.map { $0.receipts[.opened] ?? 0 },
+      is: (0..<3).map { variant in (0..<50).count { Self.variant($0, "abc") == variant } })
     for result in try await rig.results("abc") {
-      #expect(result.variant == Self.variant(try #require(Int(result.user.dropFirst())), "abc"))
+      expect(result.variant, is: Self.variant(try #require(Int(result.user.dropFirst())), "abc"))
     }
   }
 
@@ -155,10 +156,10 @@ struct VariantRunTests {
       // The openers are all users with `c`, half of the others, and all users who have not got a push yet.
       let openers = (0..<300).filter { !first.contains($0) || Self.variant($0, "won") == 2 || $0 % 2 == 0 }
       try await rig.store.results.apply(openers.map { ReceiptEvent(.opened, campaign: "won", user: "u\($0)") })
-      #expect(await rig.simulator.counters().accepted == tested)
+      expect(await rig.simulator.counters().accepted, is: tested)
       try await rig.endWait(ofStage: "won~1", of: "won", seconds: 3600)
       try await rig.until { try await rig.store.campaigns.find("won")?.staging.winner != nil }
-      #expect(try await rig.store.campaigns.decision(of: "won")?.winner == 2)
+      expect(try await rig.store.campaigns.decision(of: "won")?.winner, is: 2)
       // All other users open the push now, which is too late.
       try await rig.store.results.apply(first.map { ReceiptEvent(.opened, campaign: "won", user: "u\($0)") })
       try await rig.until { try await rig.store.campaigns.show("won")?.state == .completed }
@@ -168,17 +169,17 @@ struct VariantRunTests {
     let bodies = try bodies(folder)
     for number in 0..<300 {
       let variant = first.contains(number) ? Self.variant(number, "won") : 2
-      for token in tokens(number) { #expect(bodies[token] == Self.text(number, variant), "\(number)") }
+      for token in tokens(number) { expect(bodies[token], is: Self.text(number, variant), "\(number)") }
     }
     let record = try #require(try await rig.store.campaigns.show("won"))
-    #expect(record.counters.outcomes == [.accepted: 360])
-    #expect(await rig.simulator.counters().accepted == 360)
+    expect(record.counters.outcomes, is: [.accepted: 360])
+    expect(await rig.simulator.counters().accepted, is: 360)
     let counts = try await rig.store.campaigns.variantCounts(of: record, try #require(campaign.message.variants))
     let own = (0..<3).map { variant in
       first.filter { Self.variant($0, "won") == variant }.reduce(0) { $0 + tokens($1).count }
     }
-    #expect(counts.map(\.targets) == [own[0], own[1], own[2] + 360 - tested])
-    #expect(counts.map { $0.outcomes[.accepted] ?? 0 } == counts.map(\.targets))
+    expect(counts.map(\.targets), is: [own[0], own[1], own[2] + 360 - tested])
+    expect(counts.map { $0.outcomes[.accepted] ?? 0 }, is: counts.map(\.targets))
   }
 
   /// If there are too few results, the campaign pauses itself. A person who chooses a variant resumes it.
@@ -190,9 +191,10 @@ struct VariantRunTests {
     let worker = rig.worker("w", lease: 500, drains: false)
     async let running: Void = worker.run()
     try await rig.until { try await rig.store.campaigns.show("unclear")?.state == .paused }
-    #expect(
-      try await rig.store.campaigns.show("unclear")?.reason?.hasPrefix("stage 1: no winner: 0 opened in total") == true)
-    #expect(try await rig.store.campaigns.decide("unclear", variant: "b", by: "ada").state == .active)
+    expect(
+      try await rig.store.campaigns.show("unclear")?.reason?.hasPrefix("stage 1: no winner: 0 opened in total"),
+      is: true)
+    expect(try await rig.store.campaigns.decide("unclear", variant: "b", by: "ada").state, is: .active)
     try await rig.until { try await rig.store.campaigns.show("unclear")?.state == .completed }
     await worker.stop()
     try await running
@@ -200,7 +202,7 @@ struct VariantRunTests {
     let first = first("unclear", 0.5, users: 100)
     for number in 0..<100 {
       let variant = first.contains(number) ? Self.variant(number, "unclear") : 1
-      for token in tokens(number) { #expect(bodies[token] == Self.text(number, variant), "\(number)") }
+      for token in tokens(number) { expect(bodies[token], is: Self.text(number, variant), "\(number)") }
     }
   }
 
@@ -219,11 +221,11 @@ struct VariantRunTests {
     try await rig.worker("w").run()
     let record = try #require(try await rig.store.campaigns.show("some"))
     let results = try await rig.results("some")
-    #expect(record.state == .completed && results.count + record.counters.control == 40)
+    expect(record.state == .completed && results.count + record.counters.control == 40)
     for result in results {
       let number = try #require(Int(result.user.dropFirst()))
-      #expect(drawn(result.user, "control of campaign some") >= 0.3)
-      #expect(result.variant == Self.variant(number, "some"))
+      expect(drawn(result.user, "control of campaign some") >= 0.3)
+      expect(result.variant, is: Self.variant(number, "some"))
     }
   }
 }

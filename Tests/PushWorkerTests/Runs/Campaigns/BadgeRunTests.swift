@@ -5,6 +5,7 @@ import CampaignStore
 import Foundation
 import PushCore
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -18,7 +19,7 @@ import Testing
     let job = Array(
       #"{"id":"\#(id)","app":"news","audience":{"segment":"*"},"apns":{"payload":\#(Self.payload)}}"#.utf8)
     let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
-    #expect(try await rig.store.queue.submit(job, as: campaign) == .new)
+    expect(try await rig.store.queue.submit(job, as: campaign), is: .new)
     return campaign
   }
 
@@ -65,9 +66,9 @@ import Testing
     _ = try await submit("third", rig)
     try await rig.worker("last").run()
     let badges = try badges(path)
-    #expect(badges.count == Self.users)
+    expect(badges.count, is: Self.users)
     for number in 0..<Self.users {
-      #expect(badges[WorkerRig.text(number)] == (number < 10 ? [1, 1, 2] : [1, 2, 3]), "user \(number)")
+      expect(badges[WorkerRig.text(number)], is: number < 10 ? [1, 1, 2] : [1, 2, 3], "user \(number)")
     }
   }
 }

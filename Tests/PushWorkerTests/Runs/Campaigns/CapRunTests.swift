@@ -4,11 +4,12 @@ import APNsSimulator
 import CampaignStore
 import PushCore
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
 /// Whole campaigns of an app with frequency caps.
-@Suite struct CapRunTests {
+struct CapRunTests {
   private static let day = 86_400
   private static let users = 240
 
@@ -23,7 +24,7 @@ import Testing
     var counts: [String: Int] = [:]
     for id in ids {
       for result in try await rig.results(id) {
-        #expect(result.outcome == .accepted || result.outcome == .capped)
+        expect(result.outcome == .accepted || result.outcome == .capped)
         counts[result.user, default: 0] += result.outcome == .accepted ? 1 : 0
       }
     }
@@ -49,21 +50,21 @@ import Testing
     try await rig.worker("one").run()
     try await other
     let counts = try await received(ids, rig)
-    #expect(counts.count == Self.users && counts.values.allSatisfy { $0 == 2 })
+    expect(counts.count == Self.users && counts.values.allSatisfy { $0 == 2 })
     for id in ["news", "receipt"] {
-      #expect(try await rig.store.campaigns.show(id)?.counters.outcomes == [.accepted: Self.users])
+      expect(try await rig.store.campaigns.show(id)?.counters.outcomes, is: [.accepted: Self.users])
     }
     let counters = await rig.simulator.counters()
-    #expect(counters.accepted == 4 * Self.users && counters.duplicatesReceived == 0)
+    expect(counters.accepted == 4 * Self.users && counters.duplicatesReceived == 0)
     // All users have reached the caps now, including the one for offers.
     try await rig.submit("late", #","category":"offers""#)
     try await rig.worker("w").run()
     let record = try #require(try await rig.store.campaigns.show("late"))
-    #expect(record.state == .completed && record.counters.outcomes == [.capped: Self.users])
-    #expect(record.counters.targets == Self.users && record.pending == 0)
+    expect(record.state == .completed && record.counters.outcomes == [.capped: Self.users])
+    expect(record.counters.targets == Self.users && record.pending == 0)
     // A capped target has an outcome like any other.
     _ = try await rig.store.repair.check { findings in
-      #expect(findings.isEmpty, "\(findings.map { "\($0.key): \($0.problem)" })")
+      expect(findings.isEmpty, "\(findings.map { "\($0.key): \($0.problem)" })")
     }
   }
 
@@ -76,7 +77,7 @@ import Testing
     let some = (0..<Self.users / 2).map { "\"u\($0)\"" }.joined(separator: ",")
     try await rig.submit("first", audience: "{\"users\":[\(some)]}")
     try await rig.worker("w").run()
-    #expect(try await rig.store.campaigns.show("first")?.counters.outcomes == [.accepted: Self.users / 2])
+    expect(try await rig.store.campaigns.show("first")?.counters.outcomes, is: [.accepted: Self.users / 2])
     try await rig.submit("second", ",\"ambiguity\":\"\(ambiguity)\"")
     let inDoubt = try await die(rig, granted: 100)
     try await rig.worker("heir", lease: 100).run()
@@ -85,11 +86,11 @@ import Testing
     let expected: [Outcome: Int] =
       ambiguity == "resend"
       ? [.accepted: half, .capped: half] : [.accepted: half - inDoubt, .unknown: inDoubt, .capped: half]
-    #expect(record.state == .completed && record.counters.outcomes == expected)
-    #expect(await rig.simulator.counters().received == half + half - (ambiguity == "skip" ? inDoubt : 0))
+    expect(record.state == .completed && record.counters.outcomes == expected)
+    expect(await rig.simulator.counters().received, is: half + half - (ambiguity == "skip" ? inDoubt : 0))
     try await rig.submit("third")
     try await rig.worker("last").run()
-    #expect(try await rig.store.campaigns.show("third")?.counters.outcomes == [.capped: Self.users])
+    expect(try await rig.store.campaigns.show("third")?.counters.outcomes, is: [.capped: Self.users])
   }
 
   /// Leaves a slice with `granted` targets in doubt, like a worker that died.
@@ -110,7 +111,7 @@ import Testing
     var nothing = OutcomeBatch()
     let request = CommitRequest(seal: ledger.claim, expected: .acknowledged(SliceVersion()), credit: granted)
     let answer = try await ledger.commit(&nothing, request)
-    #expect(answer.granted == granted && answer.firstDecisions.count == granted)
+    expect(answer.granted == granted && answer.firstDecisions.count == granted)
     _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
     return answer.firstDecisions.count { $0.withheld == nil }
   }

@@ -5,6 +5,7 @@ import CampaignStore
 import PushCore
 import PushWorker
 import TLS
+import TestKit
 import TestSupport
 import Testing
 
@@ -31,9 +32,9 @@ import Testing
     try await rig.submit("with-certificate")
     try await rig.worker("w").run()
     let record = try #require(try await rig.store.campaigns.show("with-certificate"))
-    #expect(record.state == .completed)
-    #expect(record.counters.outcomes[.accepted] == 300)
-    #expect(await rig.simulator.counters().accepted == 300)
+    expect(record.state, is: .completed)
+    expect(record.counters.outcomes[.accepted], is: 300)
+    expect(await rig.simulator.counters().accepted, is: 300)
   }
 
   @Test(
@@ -59,12 +60,12 @@ import Testing
     for id in ids { try await rig.until { try await rig.store.campaigns.show(id)?.state == .paused } }
     for id in ids {
       let record = try #require(try await rig.store.campaigns.show(id))
-      #expect(record.reason?.contains("APNs refuses the credential of app news") == true)
-      #expect(record.reason?.contains(refusal.says) == true, "\(record.reason ?? "")")
-      #expect(record.counters.outcomes.isEmpty)
+      expect(record.reason?.contains("APNs refuses the credential of app news"), is: true)
+      expect(record.reason?.contains(refusal.says), is: true, "\(record.reason ?? "")")
+      expect(record.counters.outcomes.isEmpty)
     }
-    #expect(await rig.simulator.counters().received == 0)
-    #expect(credential.stopped != nil)
+    expect(await rig.simulator.counters().received, is: 0)
+    expect(credential.stopped != nil)
 
     // The certificate is renewed and the campaigns are resumed. Each user gets the push once.
     try credential.replace(authority.issue(topic: WorkerRig.topic))
@@ -72,7 +73,7 @@ import Testing
     for id in ids { try await rig.until { try await rig.store.campaigns.show(id)?.state == .completed } }
     await worker.stop()
     try await running
-    for id in ids { #expect(try await rig.store.campaigns.show(id)?.counters.outcomes[.accepted] == 300) }
-    #expect(await rig.simulator.counters().received == 600)
+    for id in ids { expect(try await rig.store.campaigns.show(id)?.counters.outcomes[.accepted], is: 300) }
+    expect(await rig.simulator.counters().received, is: 600)
   }
 }

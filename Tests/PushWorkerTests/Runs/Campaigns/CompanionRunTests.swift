@@ -4,6 +4,7 @@ import APNsSimulator
 import CampaignStore
 import PushCore
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -45,21 +46,21 @@ import Testing
     try await rig.worker("one").run()
     try await other
     let (alerts, widgets) = (try await rig.results("goal"), try await rig.results("goal~main.widgets"))
-    #expect((alerts + widgets).allSatisfy { $0.outcome == .accepted })
+    expect((alerts + widgets).allSatisfy { $0.outcome == .accepted })
     let reached = Set(alerts.map(\.user))
-    #expect(reached.count == alerts.count && (30...90).contains(alerts.count), "\(alerts.count)")
+    expect(reached.count == alerts.count && (30...90).contains(alerts.count), "\(alerts.count)")
     // The companion reaches the users of the same sample who have a widget.
-    #expect(Set(widgets.map(\.user)) == reached.filter { Int($0.dropFirst()).map { $0 % 2 == 0 } ?? false })
+    expect(Set(widgets.map(\.user)), is: reached.filter { Int($0.dropFirst()).map { $0 % 2 == 0 } ?? false })
     let counters = await rig.simulator.counters()
-    #expect(counters.accepted == alerts.count + widgets.count && counters.duplicatesReceived == 0)
+    expect(counters.accepted == alerts.count + widgets.count && counters.duplicatesReceived == 0)
     let bodies = try RequestLine.read(folder.path("requests")).map(\.body)
-    #expect(bodies.count { $0 == #"{"aps":{"content-changed":true}}"# } == widgets.count)
+    expect(bodies.count { $0 == #"{"aps":{"content-changed":true}}"# }, is: widgets.count)
     // A user who got the alert has reached the cap, but still gets the companion, which shows nothing.
     try await rig.submit("again", Self.also)
     try await rig.worker("w").run()
     let again = try #require(try await rig.store.campaigns.show("again"))
-    #expect(again.counters.outcomes == [.accepted: Self.fans - alerts.count, .capped: alerts.count])
-    #expect(try await rig.store.campaigns.show("again~main.widgets")?.counters.outcomes == [.accepted: Self.fans / 2])
+    expect(again.counters.outcomes, is: [.accepted: Self.fans - alerts.count, .capped: alerts.count])
+    expect(try await rig.store.campaigns.show("again~main.widgets")?.counters.outcomes, is: [.accepted: Self.fans / 2])
   }
 
   /// A cancel of the story also cancels its companion, in any state.
@@ -73,7 +74,7 @@ import Testing
     async let running: Void = worker.run()
     try await rig.until { try await rig.store.campaigns.find("story~main.widgets") != nil }
     let (state, unconfirmed) = try await rig.store.campaigns.controlEverywhere("story", .cancel, lease: 6000)
-    #expect(state == .cancelled && unconfirmed.isEmpty)
+    expect(state == .cancelled && unconfirmed.isEmpty)
     try await rig.until {
       for id in ["story", "story~main.widgets"] {
         guard try await rig.store.campaigns.show(id)?.times.finishedAt != nil else { return false }
@@ -86,11 +87,11 @@ import Testing
     var accepted = 0
     for id in ["story", "story~main.widgets"] {
       let record = try #require(try await rig.store.campaigns.show(id))
-      #expect(record.pending == 0)
+      expect(record.pending, is: 0)
       accepted += record.counters.outcomes[.accepted] ?? 0
       // A companion that was already completed has ended.
-      #expect(record.state == .cancelled || id == "story~main.widgets")
+      expect(record.state == .cancelled || id == "story~main.widgets")
     }
-    #expect(accepted == received && received < Self.fans + Self.fans / 2)
+    expect(accepted == received && received < Self.fans + Self.fans / 2)
   }
 }

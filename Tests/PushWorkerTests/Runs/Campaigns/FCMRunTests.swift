@@ -4,6 +4,7 @@ import FCM
 import PushCore
 import PushTransport
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -22,9 +23,9 @@ struct FCMRunTests {
     let log = EventLog()
     try await fcm.rig.worker("w", log: log).run()
     let record = try #require(try await fcm.rig.store.campaigns.show("android"))
-    #expect(record.state == .completed && record.service == "fcm", "\(log.all)")
-    #expect(record.counters.outcomes == [.accepted: 291, .unregistered: 6, .badToken: 3], "\(log.all)")
-    #expect(record.counters.pruned == 6 && record.counters.quarantined == 3)
+    expect(record.state == .completed && record.service == "fcm", "\(log.all)")
+    expect(record.counters.outcomes, is: [.accepted: 291, .unregistered: 6, .badToken: 3], "\(log.all)")
+    expect(record.counters.pruned == 6 && record.counters.quarantined == 3)
     await fcm.rig.simulator.stop()
   }
 
@@ -42,19 +43,19 @@ struct FCMRunTests {
     let log = EventLog()
     try await fcm.rig.worker("w", log: log).run()
     let record = try #require(try await fcm.rig.store.campaigns.show("both"))
-    #expect(record.state == .completed && record.parts.map(\.id) == ["both~main-apns", "both~main-fcm"], "\(log.all)")
-    #expect(record.parts.map(\.counters.outcomes) == [[.accepted: 100], [.accepted: 200]], "\(log.all)")
-    #expect(record.counters.audience.users == 200)
+    expect(record.state == .completed && record.parts.map(\.id) == ["both~main-apns", "both~main-fcm"], "\(log.all)")
+    expect(record.parts.map(\.counters.outcomes), is: [[.accepted: 100], [.accepted: 200]], "\(log.all)")
+    expect(record.counters.audience.users, is: 200)
     let bodies = try RequestLine.read(path).map(\.body).filter { $0.contains("There") }
     let (apple, android) = (bodies.filter { $0.contains(#""aps":"#) }, bodies.filter { $0.contains(#""token":"#) })
-    #expect(apple.count == 100 && android.count == 200)
-    #expect(
+    expect(apple.count == 100 && android.count == 200)
+    expect(
       apple.allSatisfy {
         $0.hasPrefix(#"{"aps":{"alert":{"title":"Hi you","body":"There"},"badge":1,"interruption-level":"active"},"#)
           && $0.contains(#""sale":"42","push":""#)
       }, "\(apple.first ?? "")")
     // A user with two devices has the same badge count on both.
-    #expect(
+    expect(
       android.allSatisfy { body in
         [
           #""notification":{"title":"Hi you","body":"There"}"#, #""notification_count":1"#, #""channel_id":"offers""#,
@@ -80,8 +81,8 @@ struct FCMRunTests {
     await fcm.rig.simulator.change { $0.fcm.tokenEndpointIsDown = false }
     try await running
     let counters = try #require(try await fcm.rig.store.campaigns.show("gone")).counters
-    #expect(counters.outcomes == [.unregistered: 1] && counters.pruned == 0, "\(counters)")
-    #expect(try await fcm.rig.store.registry.user("u0")?.devices.count == 1)
+    expect(counters.outcomes == [.unregistered: 1] && counters.pruned == 0, "\(counters)")
+    expect(try await fcm.rig.store.registry.user("u0")?.devices.count, is: 1)
     await fcm.rig.simulator.stop()
   }
 
@@ -97,17 +98,17 @@ struct FCMRunTests {
     let run = Task { try await worker.run() }
     try await fcm.rig.until { try await fcm.rig.store.campaigns.find("refused")?.state == .paused }
     let paused = try #require(try await fcm.rig.store.campaigns.show("refused"))
-    #expect(paused.pausedItself && paused.parts.map(\.state) == [.completed, .paused], "\(log.all)")
-    #expect(paused.reason?.contains("mostly with INVALID_ARGUMENT: probably a wrong message") == true)
-    #expect(try await fcm.outcomes("apns", of: "refused") == [.accepted: 100])
-    #expect(try await fcm.outcomes("fcm", of: "refused") == [:])
+    expect(paused.pausedItself && paused.parts.map(\.state) == [.completed, .paused], "\(log.all)")
+    expect(paused.reason?.contains("mostly with INVALID_ARGUMENT: probably a wrong message"), is: true)
+    expect(try await fcm.outcomes("apns", of: "refused"), is: [.accepted: 100])
+    expect(try await fcm.outcomes("fcm", of: "refused"), is: [:])
     let sent = await fcm.rig.simulator.counters().fcm.received
-    #expect((200...400).contains(sent), "\(sent)")
+    expect((200...400).contains(sent), "\(sent)")
 
     await fcm.rig.simulator.change { $0.fcm.failures = [] }
     _ = try await fcm.rig.store.campaigns.resume("refused", unguarded: false, by: "", service: "fcm")
     try await fcm.rig.until { try await fcm.rig.store.campaigns.find("refused")?.state == .completed }
-    #expect(try await fcm.outcomes("fcm", of: "refused") == [.accepted: 1000])
+    expect(try await fcm.outcomes("fcm", of: "refused"), is: [.accepted: 1000])
     await worker.stop()
     try await run.value
     await fcm.rig.simulator.stop()
@@ -128,8 +129,8 @@ struct FCMRunTests {
       return record.state == .paused && record.counters.inDoubt == 0
     }
     let outcomes = try #require(try await fcm.rig.store.campaigns.show("later")).counters.outcomes
-    #expect(outcomes[.rejected, default: 0] <= 45 && outcomes[.accepted, default: 0] >= 600, "\(outcomes)")
-    #expect(outcomes.values.reduce(0, +) < 3000)
+    expect(outcomes[.rejected, default: 0] <= 45 && outcomes[.accepted, default: 0] >= 600, "\(outcomes)")
+    expect(outcomes.values.reduce(0, +) < 3000)
     await worker.stop()
     try await run.value
     await fcm.rig.simulator.stop()
@@ -155,15 +156,15 @@ struct FCMRunTests {
       try await group.waitForAll()
     }
     let record = try #require(try await fcm.rig.store.campaigns.show("android"))
-    #expect(record.state == .completed && record.counters.outcomes == [.accepted: 360], "\(log.all)")
+    expect(record.state == .completed && record.counters.outcomes == [.accepted: 360], "\(log.all)")
     let refused = await fcm.rig.simulator.counters().fcm.errors["RATE_LIMIT_EXCEEDED"] ?? 0
-    #expect(refused >= 60)
+    expect(refused >= 60)
     // The fleet uses the limit that the answers report.
     let quota = try #require(FCMService(project: FCMRig.project).quota)
     let next = try await fcm.rig.store.limits.lease(0, of: .quota(quota), at: .perSecond(quota.perSecond), returned: 0)
-    #expect(next.perSecond <= 300.0 / 60, "\(next)")
+    expect(next.perSecond <= 300.0 / 60, "\(next)")
     let events = log.all.map { "\($0)" }
-    #expect(events.contains { $0.hasPrefix("quotaExceeded(") } && !events.contains { $0.hasPrefix("breakerOpened(") })
+    expect(events.contains { $0.hasPrefix("quotaExceeded(") } && !events.contains { $0.hasPrefix("breakerOpened(") })
     await fcm.rig.simulator.stop()
   }
 
@@ -183,17 +184,17 @@ struct FCMRunTests {
     }
     try await fcm.rig.until { try await fcm.rig.store.campaigns.find("revoked")?.state == .paused }
     let paused = try #require(try await fcm.rig.store.campaigns.show("revoked"))
-    #expect(paused.reason?.contains("the key was deleted") == true, "\(paused.reason ?? "")")
-    #expect(Set(paused.counters.outcomes.keys) == [.accepted] && paused.pending > 0)
+    expect(paused.reason?.contains("the key was deleted"), is: true, "\(paused.reason ?? "")")
+    expect(Set(paused.counters.outcomes.keys) == [.accepted] && paused.pending > 0)
 
     await fcm.rig.simulator.change { $0.fcm.failures = [] }
     try fcm.replaceKey()
     _ = try await fcm.rig.store.campaigns.resume("revoked", unguarded: false, by: "")
     try await fcm.rig.until { try await fcm.rig.store.campaigns.find("revoked")?.state == .completed }
     let record = try #require(try await fcm.rig.store.campaigns.show("revoked"))
-    #expect(record.counters.outcomes.filter { $0.value > 0 } == [.accepted: 600])
+    expect(record.counters.outcomes.filter { $0.value > 0 }, is: [.accepted: 600])
     let counters = await fcm.rig.simulator.counters().fcm
-    #expect(counters.duplicates == 0 && counters.mints == 2, "\(counters)")
+    expect(counters.duplicates == 0 && counters.mints == 2, "\(counters)")
     await worker.stop()
     try await run.value
     await fcm.rig.simulator.stop()
@@ -216,13 +217,13 @@ struct FCMRunTests {
       try await fcm.rig.store.campaigns.show("waits")?.waiting?.reason.contains("can't be reached") == true
     }
     let waiting = try #require(try await fcm.rig.store.campaigns.show("waits"))
-    #expect(waiting.state == .active && waiting.counters.outcomes[.accepted] ?? 0 < 600)
+    expect(waiting.state == .active && waiting.counters.outcomes[.accepted] ?? 0 < 600)
 
     await fcm.rig.simulator.change { $0.fcm.tokenEndpointIsDown = false }
     try await fcm.rig.until { try await fcm.rig.store.campaigns.find("waits")?.state == .completed }
     let record = try #require(try await fcm.rig.store.campaigns.show("waits"))
-    #expect(record.counters.outcomes.filter { $0.value > 0 } == [.accepted: 600] && record.waiting == nil)
-    #expect(await fcm.rig.simulator.counters().fcm.duplicates == 0)
+    expect(record.counters.outcomes.filter { $0.value > 0 } == [.accepted: 600] && record.waiting == nil)
+    expect(await fcm.rig.simulator.counters().fcm.duplicates, is: 0)
     await worker.stop()
     try await run.value
     await fcm.rig.simulator.stop()
@@ -238,14 +239,14 @@ struct FCMRunTests {
     let worker = fcm.rig.worker("w", drains: false)
     let run = Task { try await worker.run() }
     try await fcm.rig.until { try await fcm.rig.store.campaigns.find("skewed")?.state == .completed }
-    #expect(try await fcm.rig.store.campaigns.show("skewed")?.counters.outcomes[.accepted] == 20)
+    expect(try await fcm.rig.store.campaigns.show("skewed")?.counters.outcomes[.accepted], is: 20)
     var alarm: FleetAlarm?
     try await fcm.rig.until {
       alarm = try await fcm.rig.store.fleet.snapshot(lease: 6000).alarms().first { $0.kind == .clockWrong }
       return alarm != nil
     }
-    #expect(alarm?.text.hasPrefix("the time of worker w is ") == true, "\(alarm?.text ?? "")")
-    #expect(alarm?.text.hasSuffix(" s ahead of the push service of app news") == true, "\(alarm?.text ?? "")")
+    expect(alarm?.text.hasPrefix("the time of worker w is "), is: true, "\(alarm?.text ?? "")")
+    expect(alarm?.text.hasSuffix(" s ahead of the push service of app news"), is: true, "\(alarm?.text ?? "")")
     await worker.stop()
     try await run.value
     await fcm.rig.simulator.stop()
@@ -266,10 +267,10 @@ struct FCMRunTests {
     try await fcm.rig.until { start.duration(to: .now) > .seconds(9) }
     await fcm.rig.simulator.change { $0.fcm.tokenEndpointIsDown = false }
     try await running
-    #expect(try await fcm.rig.store.campaigns.show("waits")?.counters.outcomes == [.accepted: 1])
+    expect(try await fcm.rig.store.campaigns.show("waits")?.counters.outcomes, is: [.accepted: 1])
     let body = try #require(try RequestLine.read(path).map(\.body).last { $0.contains("There") })
     let text = try #require(body.firstMatch(of: /"ttl":"(\d+)s"/)?.1)
-    #expect(try #require(Int(text)) <= 56, "\(body)")
+    expect(try #require(Int(text)) <= 56, "\(body)")
     await fcm.rig.simulator.stop()
   }
 }

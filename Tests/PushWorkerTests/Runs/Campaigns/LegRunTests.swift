@@ -5,6 +5,7 @@ import Foundation
 import PushCore
 import PushTransport
 import PushWorker
+import TestKit
 import TestPushService
 import TestSupport
 import Testing
@@ -47,13 +48,13 @@ struct LegRunTests {
     let log = EventLog()
     try await legs.rig.worker("w", log: log).run()
     let record = try #require(try await legs.rig.store.campaigns.show("both"))
-    #expect(record.state == .completed, "\(log.all)")
-    #expect(record.counters.outcomes == [.accepted: 800])
-    #expect(record.parts.map(\.id) == ["both~main-apns", "both~main-text"])
-    #expect(record.parts.map { $0.counters.outcomes[.accepted] } == [400, 400])
-    #expect(record.counters.audience.users == 600, "a user counts once")
+    expect(record.state, is: .completed, "\(log.all)")
+    expect(record.counters.outcomes, is: [.accepted: 800])
+    expect(record.parts.map(\.id), is: ["both~main-apns", "both~main-text"])
+    expect(record.parts.map { $0.counters.outcomes[.accepted] }, is: [400, 400])
+    expect(record.counters.audience.users, is: 600, "a user counts once")
     let accepted = await legs.server.book.accepted
-    #expect(accepted.count == 400 && Set(accepted).count == 400)
+    expect(accepted.count == 400 && Set(accepted).count == 400)
     await legs.server.stop()
   }
 
@@ -69,9 +70,9 @@ struct LegRunTests {
       try await group.waitForAll()
     }
     let record = try #require(try await legs.rig.store.campaigns.show("many"))
-    #expect(record.state == .completed && record.counters.outcomes == [.accepted: 4000], "\(log.all.suffix(20))")
+    expect(record.state == .completed && record.counters.outcomes == [.accepted: 4000], "\(log.all.suffix(20))")
     let accepted = await legs.server.book.accepted
-    #expect(accepted.count == 2000 && Set(accepted).count == 2000)
+    expect(accepted.count == 2000 && Set(accepted).count == 2000)
     await legs.server.stop()
   }
 
@@ -85,9 +86,9 @@ struct LegRunTests {
     // The leg of APNs ends as if it were alone.
     try await legs.rig.until { try await legs.rig.store.campaigns.find("half~main-apns")?.state == .completed }
     let leg = try await legs.rig.store.campaigns.show("half~main-apns")
-    #expect(leg?.counters.outcomes == [.accepted: 200])
+    expect(leg?.counters.outcomes, is: [.accepted: 200])
     let whole = try #require(try await legs.rig.store.campaigns.show("half"))
-    #expect(whole.state == .active && whole.pending == 200)
+    expect(whole.state == .active && whole.pending == 200)
     await worker.stop()
     try await run.value
   }
@@ -103,19 +104,19 @@ struct LegRunTests {
     // The leg of APNs ends as if it were alone, and then only the paused leg is left.
     try await legs.rig.until { try await campaigns.find("refused")?.state == .paused }
     let record = try #require(try await campaigns.show("refused"))
-    #expect(record.parts.map(\.state) == [.completed, .paused], "\(log.all)")
-    #expect(record.parts[0].counters.outcomes == [.accepted: 200])
-    #expect(record.pausedItself && record.reason?.contains("the text service refuses every push") == true)
-    #expect(record.parts[1].reason == record.reason)
+    expect(record.parts.map(\.state), is: [.completed, .paused], "\(log.all)")
+    expect(record.parts[0].counters.outcomes, is: [.accepted: 200])
+    expect(record.pausedItself && record.reason?.contains("the text service refuses every push") == true)
+    expect(record.parts[1].reason, is: record.reason)
     await legs.server.change { $0.refusals = [:] }
-    #expect(try await campaigns.resume("refused", unguarded: false, by: "ada", service: "text").state == .active)
+    expect(try await campaigns.resume("refused", unguarded: false, by: "ada", service: "text").state, is: .active)
     try await legs.rig.until { try await campaigns.find("refused")?.state == .completed }
     await worker.stop()
     try await run.value
     let outcomes = try #require(try await campaigns.show("refused")).counters.outcomes
     // The pushes that were refused before the pause are sent again.
-    #expect(outcomes == [.accepted: 400], "\(log.all)")
-    #expect(Set(await legs.server.book.accepted).count == 200)
+    expect(outcomes, is: [.accepted: 400], "\(log.all)")
+    expect(Set(await legs.server.book.accepted).count, is: 200)
     await legs.server.stop()
   }
 
@@ -130,14 +131,14 @@ struct LegRunTests {
     try await legs.rig.until { try await campaigns.find("staged~rest-apns")?.state == .completed }
     try await legs.rig.until { try await campaigns.find("staged")?.state == .paused }
     let record = try #require(try await campaigns.show("staged"))
-    #expect(record.parts.map(\.id) == ["staged~1-apns", "staged~1-text", "staged~rest-apns", "staged~rest-text"])
-    #expect(record.parts.map(\.state) == [.completed, .paused, .completed, .paused], "\(log.all)")
+    expect(record.parts.map(\.id), is: ["staged~1-apns", "staged~1-text", "staged~rest-apns", "staged~rest-text"])
+    expect(record.parts.map(\.state), is: [.completed, .paused, .completed, .paused], "\(log.all)")
     await legs.server.change { $0.refusals = [:] }
     _ = try await campaigns.resume("staged", unguarded: false, by: "ada")
     try await legs.rig.until { try await campaigns.find("staged")?.state == .completed }
     await worker.stop()
     try await run.value
-    #expect(try await campaigns.show("staged")?.counters.outcomes == [.accepted: 400], "\(log.all)")
+    expect(try await campaigns.show("staged")?.counters.outcomes, is: [.accepted: 400], "\(log.all)")
     await legs.server.stop()
   }
 }

@@ -4,6 +4,7 @@ import CampaignStore
 import PushCore
 import PushTransport
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -49,7 +50,7 @@ struct LiveActivityRunTests {
     try await rig.push(
       raw: job("start", "start", audience: #"{"segment":"*","exclude":{"activity":"match-17"}}"#))
     try await rig.until { try await rig.store.campaigns.show("start")?.state == .completed }
-    #expect(try await rig.results("start").map(\.user).sorted() == (10..<30).map { "u\($0)" }.sorted())
+    expect(try await rig.results("start").map(\.user).sorted(), is: (10..<30).map { "u\($0)" }.sorted())
     for fan in 10..<20 { try await register(40 + fan, user: fan, #""kind":"liveactivity","activity":"match-17""#) }
     try await rig.until { try await rig.store.registry.events(on: .registrations).events.isEmpty }
 
@@ -57,18 +58,18 @@ struct LiveActivityRunTests {
       try await rig.push(raw: job(id, event, audience: #"{"activity":"match-17"}"#))
       try await rig.until { try await rig.store.campaigns.show(id)?.state == .completed }
       let results = try await rig.results(id)
-      #expect(results.allSatisfy { $0.outcome == .accepted })
-      #expect(results.map(\.user).sorted() == (0..<20).map { "u\($0)" }.sorted())
+      expect(results.allSatisfy { $0.outcome == .accepted })
+      expect(results.map(\.user).sorted(), is: (0..<20).map { "u\($0)" }.sorted())
       // No push goes to another activity of these users.
       let tokens = Set(results.compactMap(\.token?.bytes))
-      #expect((40..<45).allSatisfy { !tokens.contains(WorkerRig.token($0)) })
+      expect((40..<45).allSatisfy { !tokens.contains(WorkerRig.token($0)) })
     }
     await worker.stop()
     try await running
-    #expect(await rig.simulator.counters().accepted == 60)
+    expect(await rig.simulator.counters().accepted, is: 60)
     // All targets of a campaign get the same payload, with the dates of the campaign's start.
     let bodies = Set(try RequestLine.read(folder.path("requests")).map(\.body))
-    #expect(bodies.count == 3)
+    expect(bodies.count, is: 3)
     for (id, event, key, seconds) in [
       ("start", "start", "stale-date", 7200), ("goal", "update", "stale-date", 7200),
       ("whistle", "end", "dismissal-date", 900),
@@ -77,9 +78,9 @@ struct LiveActivityRunTests {
       let body = try #require(bodies.first { $0.contains(#""event":"\#(event)""#) })
       let aps = try #require(try JSONObject(body).object("aps"))
       let sent = try #require(aps.number("timestamp"))
-      #expect(aps.number(key) == sent + seconds)
+      expect(aps.number(key), is: sent + seconds)
       // The worker read Redis' clock just before it wrote the campaign.
-      #expect(sent * 1000 <= record.start && record.start < sent * 1000 + 30_000)
+      expect(sent * 1000 <= record.start && record.start < sent * 1000 + 30_000)
     }
   }
 
@@ -93,22 +94,22 @@ struct LiveActivityRunTests {
       let (record, job) = try #require(try await rig.store.campaigns.findWithJob("goal"))
       return String(decoding: try record.campaign(job, apps).message.payload, as: UTF8.self)
     }
-    #expect(try await rig.store.queue.activate(campaign, job: job, worker: "one") == .new)
+    expect(try await rig.store.queue.activate(campaign, job: job, worker: "one"), is: .new)
     let start = try #require(try await rig.store.campaigns.find("goal")).start
     let written = try await payload()
-    #expect(written.contains(#""timestamp":\#(start / 1000)"#))
+    expect(written.contains(#""timestamp":\#(start / 1000)"#))
     // A second worker finds that the job is already written, even at a later time.
-    #expect(try await rig.store.queue.activate(campaign, job: job, worker: "two") == .duplicate)
-    #expect(try await payload() == written)
+    expect(try await rig.store.queue.activate(campaign, job: job, worker: "two"), is: .duplicate)
+    expect(try await payload(), is: written)
     // A worker restores the campaign after a failover. The start stays.
     try await rig.command("DEL", "campaign:goal")
     try await rig.command("DEL", "job:goal")
     let early = start - 5_000_000
-    #expect(
-      try await rig.store.queue.activate(campaign, job: job, worker: "one", narrowed: true, restored: early) == .new)
-    #expect(try await rig.store.campaigns.find("goal")?.start == early)
+    expect(
+      try await rig.store.queue.activate(campaign, job: job, worker: "one", narrowed: true, restored: early), is: .new)
+    expect(try await rig.store.campaigns.find("goal")?.start, is: early)
     let restored = try await payload()
-    #expect(restored.contains(#""timestamp":\#(early / 1000)"#))
-    #expect(restored.contains(#""stale-date":\#(early / 1000 + 7200)"#))
+    expect(restored.contains(#""timestamp":\#(early / 1000)"#))
+    expect(restored.contains(#""stale-date":\#(early / 1000 + 7200)"#))
   }
 }

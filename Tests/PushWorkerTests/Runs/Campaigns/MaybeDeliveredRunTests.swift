@@ -5,6 +5,7 @@ import PushCore
 import PushTransport
 import PushWorker
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -43,27 +44,27 @@ struct MaybeDeliveredRunTests {
 
   /// Checks that every reader reports the possible deliveries, that the others have `outcome`, and that a correction
   /// reaches the possible deliveries.
-  private func expect(
+  private func expectEnd(
     _ id: String, _ state: CampaignState, maybe: Set<String>, others outcome: Outcome, _ rig: WorkerRig
   ) async throws {
     let record = try #require(try await rig.store.campaigns.show(id))
-    #expect(record.state == state)
-    #expect(!maybe.isEmpty)
+    expect(record.state, is: state)
+    expect(!maybe.isEmpty)
     let left = Self.users - maybe.count
-    #expect(record.counters.outcomes == (left > 0 ? [.unknown: maybe.count, outcome: left] : [.unknown: maybe.count]))
+    expect(record.counters.outcomes, is: left > 0 ? [.unknown: maybe.count, outcome: left] : [.unknown: maybe.count])
     let results = try await rig.results(id)
     let unknown = results.filter { $0.outcome == .unknown }.compactMap(\.token).map {
       String(decoding: Hex.encode($0.bytes), as: UTF8.self)
     }
-    #expect(results.count == Self.users && Set(unknown) == maybe)
+    expect(results.count == Self.users && Set(unknown) == maybe)
     await set(rig) { _ in }
     try await rig.submit("correction", audience: #"{"campaign":"\#(id)","outcome":["accepted","unknown"]}"#)
     try await rig.submit("to-others", audience: #"{"campaign":"\#(id)","outcome":["\#(outcome.name)"]}"#)
     try await rig.submit("excluding", audience: #"{"segment":"*","exclude":{"campaign":"\#(id)"}}"#)
     try await rig.worker("late").run()
-    #expect(try await rig.store.campaigns.show("correction")?.counters.targets == maybe.count)
+    expect(try await rig.store.campaigns.show("correction")?.counters.targets, is: maybe.count)
     for id in ["to-others", "excluding"] {
-      #expect(try await rig.store.campaigns.show(id)?.counters.targets == left, "\(id)")
+      expect(try await rig.store.campaigns.show(id)?.counters.targets, is: left, "\(id)")
     }
   }
 
@@ -79,13 +80,13 @@ struct MaybeDeliveredRunTests {
     try await rig.store.campaigns.control("story", .cancel)
     try await running
     let taken = try taken(log)
-    try await expect("story", .cancelled, maybe: taken, others: .cancelled, rig)
+    try await expectEnd("story", .cancelled, maybe: taken, others: .cancelled, rig)
     // The results hash has the same outcomes. By default it has all outcomes except acceptances.
     let client = RedisClient(url: rig.url, options: WorkerRig.unhurried)
     for number in 0..<Self.users where taken.contains(WorkerRig.text(number)) {
       let key = rig.keys.results(Partition.of(user: "u\(number)", count: rig.keys.partitions), "story")
       let line = try await client.command("HGET", key, WorkerRig.text(number)).get().string
-      #expect(line?.hasPrefix("unknown ") == true, "\(line ?? "no line")")
+      expect(line?.hasPrefix("unknown "), is: true, "\(line ?? "no line")")
     }
     await client.close()
   }
@@ -97,7 +98,7 @@ struct MaybeDeliveredRunTests {
     let rig = try await rig(engine, log: log)
     try await rig.submit("story", #","expiration":"3s""#)
     try await rig.worker("w", retry: Self.policy(wait: 600_000)).run()
-    try await expect("story", .completed, maybe: taken(log), others: .expired, rig)
+    try await expectEnd("story", .completed, maybe: taken(log), others: .expired, rig)
   }
 
   @Test(arguments: PushEngineKind.one(for: "exhaustedRetriesEndUnansweredTargetsAsUnknown"))
@@ -112,7 +113,7 @@ struct MaybeDeliveredRunTests {
     // Every further attempt is refused. Without the ambiguity bit these targets would be `failed`.
     await set(rig) { $0.failures = [.init(share: 1, status: 500, reason: "InternalServerError")] }
     try await running
-    try await expect("story", .completed, maybe: taken(log), others: .failed, rig)
+    try await expectEnd("story", .completed, maybe: taken(log), others: .failed, rig)
   }
 
   /// How the targets in doubt of a dead worker end, other than by an answer.
@@ -151,21 +152,21 @@ struct MaybeDeliveredRunTests {
     }
     try await running
     let sent = ending == .cancelled || ending == .exhausted ? Self.users : 0
-    #expect(await rig.simulator.counters().received == sent)
+    expect(await rig.simulator.counters().received, is: sent)
     let ended = try #require(try await rig.store.campaigns.show("story"))
-    #expect(ended.counters.outcomes == [.unknown: Self.users])
+    expect(ended.counters.outcomes, is: [.unknown: Self.users])
     var late = OutcomeBatch()
     for index in 0..<Self.users {
       late.append(LedgerRecord(state: .terminal(.accepted), attempt: 1, status: 200, at: 5000), at: index)
     }
     _ = try await ledger.commit(&late, CommitRequest(seal: ledger.claim, expected: .acknowledged(SliceVersion())))
-    #expect(try await rig.results("story").allSatisfy { $0.outcome == .unknown })
-    #expect(try await rig.store.campaigns.show("story")?.counters == ended.counters)
+    expect(try await rig.results("story").allSatisfy { $0.outcome == .unknown })
+    expect(try await rig.store.campaigns.show("story")?.counters, is: ended.counters)
     // No campaign reaches users who left.
     guard ending != .optedOut, ending != .deviceGone else { return }
     let isCancelled = ending == .cancelled || ending == .cancelledBeforeTheTakeover
     let all = Set((0..<Self.users).map(WorkerRig.text))
-    try await expect("story", isCancelled ? .cancelled : .completed, maybe: all, others: .cancelled, rig)
+    try await expectEnd("story", isCancelled ? .cancelled : .completed, maybe: all, others: .cancelled, rig)
   }
 
   /// Leaves the slice of a submitted campaign with all targets in doubt, like a worker that died. It is unknown whether
@@ -178,10 +179,10 @@ struct MaybeDeliveredRunTests {
     let ledger = SliceLedger(store: rig.store, slice: slice, lease: 1, app: "news")
     _ = try await ledger.claim(worker: "dead")
     let filter = DeviceFilter(service: "apns", kind: .alert, app: "news", environment: "production")
-    #expect(try await rig.store.expansion.expand(ledger, of: campaign, filter: filter)?.count == Self.users)
+    expect(try await rig.store.expansion.expand(ledger, of: campaign, filter: filter)?.count, is: Self.users)
     var nothing = OutcomeBatch()
     let request = CommitRequest(seal: ledger.claim, expected: .acknowledged(SliceVersion()), credit: Self.users)
-    #expect(try await ledger.commit(&nothing, request).granted == Self.users)
+    expect(try await ledger.commit(&nothing, request).granted, is: Self.users)
     _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
     return ledger
   }

@@ -5,6 +5,7 @@ import CampaignStore
 import Foundation
 import PushCore
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -64,18 +65,18 @@ import Testing
     }
     // Each worker warns once of a zone that it does not know.
     let warnings = log.all.filter { $0.contains("zonesUnknown") }
-    #expect((1...2).contains(warnings.count) && warnings.allSatisfy { $0.contains("Nowhere") }, "\(warnings)")
+    expect((1...2).contains(warnings.count) && warnings.allSatisfy { $0.contains("Nowhere") }, "\(warnings)")
     let record = try #require(try await rig.store.campaigns.show("local"))
-    #expect(record.state == .completed && record.counters.later == 0 && record.times.next == nil)
-    #expect(record.counters.outcomes == [.accepted: 150, .expired: 30])
+    expect(record.state == .completed && record.counters.later == 0 && record.times.next == nil)
+    expect(record.counters.outcomes, is: [.accepted: 150, .expired: 30])
     let arrivals = try scene.arrivals(180)
-    #expect(arrivals.count == 150)
+    expect(arrivals.count, is: 150)
     let due = ["A": 1, "B": 3, "": 10, "L": 0, "Nowhere": 10]
     for (number, at) in arrivals {
       let expected = (scene.start + (due[zones[number % zones.count]] ?? .max)) * 1000
-      #expect(at >= expected, "user \(number) of \(zones[number % zones.count]): \(expected - at) ms early")
+      expect(at >= expected, "user \(number) of \(zones[number % zones.count]): \(expected - at) ms early")
     }
-    #expect(await rig.simulator.counters().duplicates == 0)
+    expect(await rig.simulator.counters().duplicates, is: 0)
   }
 
   /// No other zone replaces an unknown default zone of the job.
@@ -93,8 +94,8 @@ import Testing
       try await group.waitForAll()
     }
     let record = try #require(try await rig.store.campaigns.find("a"))
-    #expect(record.reason?.contains("this machine has no time zone 'Asia/Tokyo'") == true)
-    #expect(record.counters.outcomes.isEmpty)
+    expect(record.reason?.contains("this machine has no time zone 'Asia/Tokyo'"), is: true)
+    expect(record.counters.outcomes.isEmpty)
   }
 
   /// A worker dies with due targets in doubt. The next owner keeps the times of the other targets.
@@ -115,17 +116,17 @@ import Testing
     _ = try await rig.store.expansion.expand(ledger, of: campaign, filter: filter)
     var nothing = OutcomeBatch()
     let request = CommitRequest(seal: ledger.claim, expected: .acknowledged(SliceVersion()), credit: 25)
-    #expect(try await ledger.commit(&nothing, request).granted == 25)
+    expect(try await ledger.commit(&nothing, request).granted, is: 25)
     _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
 
     let log = EventLog()
     try await rig.worker("heir", lease: 500, log: log).run()
     let shown = try #require(try await rig.store.campaigns.show("local"))
-    #expect(shown.state == .completed, "\(log.all)")
-    #expect(shown.counters.outcomes == [.accepted: 80])
-    #expect(shown.counters.resent == 25)
-    for (number, at) in try scene.arrivals(80) where number % 2 == 1 { #expect(at >= (scene.start + 6) * 1000) }
-    #expect(await rig.simulator.counters().received == 80)
+    expect(shown.state, is: .completed, "\(log.all)")
+    expect(shown.counters.outcomes, is: [.accepted: 80])
+    expect(shown.counters.resent, is: 25)
+    for (number, at) in try scene.arrivals(80) where number % 2 == 1 { expect(at >= (scene.start + 6) * 1000) }
+    expect(await rig.simulator.counters().received, is: 80)
   }
 
   @Test func quietHoursAreWaitedOutOrDropped() async throws {
@@ -147,12 +148,12 @@ import Testing
     try await rig.submit("dropped", hours + #","then":"drop"}"#, audience: users(0, 2))
     let log = EventLog()
     try await rig.worker("w", log: log).run()
-    #expect(try await rig.store.campaigns.show("held")?.counters.outcomes == [.accepted: 40], "\(log.all)")
-    #expect(
-      try await rig.store.campaigns.show("dropped")?.counters.outcomes == [.accepted: 20, .expired: 20], "\(log.all)")
+    expect(try await rig.store.campaigns.show("held")?.counters.outcomes, is: [.accepted: 40], "\(log.all)")
+    expect(
+      try await rig.store.campaigns.show("dropped")?.counters.outcomes, is: [.accepted: 20, .expired: 20], "\(log.all)")
     let arrivals = try scene.arrivals(60)
     for number in stride(from: 1, to: 60, by: 3) {
-      #expect(try #require(arrivals[number]) >= (scene.start + 4) * 1000)
+      expect(try #require(arrivals[number]) >= (scene.start + 4) * 1000)
     }
   }
 
@@ -172,17 +173,17 @@ import Testing
     }
     let shown = try #require(try await rig.store.campaigns.show("late"))
     let accepted = shown.counters.outcomes[.accepted] ?? 0
-    #expect(accepted + shown.pending == 300 && accepted <= 25 * 6 + 25)
+    expect(accepted + shown.pending == 300 && accepted <= 25 * 6 + 25)
     try await rig.store.campaigns.control("late", .cancel)
     try await rig.until { try await rig.store.campaigns.show("late")?.times.finishedAt != nil }
     await worker.stop()
     try await running
     let outcomes = try #require(try await rig.store.campaigns.show("late")).counters.outcomes
-    #expect(outcomes[.accepted] ?? 0 == accepted && outcomes[.cancelled] == 300 - accepted)
+    expect(outcomes[.accepted] ?? 0 == accepted && outcomes[.cancelled] == 300 - accepted)
     // The last push may have been passed to a connection just before the quiet hours. At its rate the campaign would
     // send for 12 s.
     let last = try RequestLine.read(scene.log).map(\.time).max() ?? 0
-    #expect(last <= (scene.start + 6) * 1000 + 5000)
+    expect(last <= (scene.start + 6) * 1000 + 5000)
   }
 
   /// A low rate limits only targets that are sent. It does not delay the others.
@@ -193,9 +194,9 @@ import Testing
     try await rig.submit("local", #","sendAt":"\#(WallTime.format(scene.start))","localTime":true,"rate":25"#)
     let start = ContinuousClock.now
     try await rig.worker("w").run()
-    #expect(try await rig.store.campaigns.show("local")?.counters.outcomes == [.accepted: 50, .expired: 1950])
+    expect(try await rig.store.campaigns.show("local")?.counters.outcomes, is: [.accepted: 50, .expired: 1950])
     // At this rate all targets would take 80 seconds, and the targets that are sent take two.
-    #expect(ContinuousClock.now - start < .seconds(70))
+    expect(ContinuousClock.now - start < .seconds(70))
   }
 
   @Test func remainingTargetsExpireAfterTheMaximumDuration() async throws {
@@ -204,9 +205,9 @@ import Testing
     try await rig.worker("w").run()
     let record = try #require(try await rig.store.campaigns.show("short"))
     let accepted = record.counters.outcomes[.accepted] ?? 0
-    #expect(record.state == .completed && accepted <= 40 * 2 + 50)
-    #expect(record.counters.outcomes[.expired] == 300 - accepted)
-    #expect(await rig.simulator.counters().received == accepted)
+    expect(record.state == .completed && accepted <= 40 * 2 + 50)
+    expect(record.counters.outcomes[.expired], is: 300 - accepted)
+    expect(await rig.simulator.counters().received, is: accepted)
   }
 
   @Test func recurringJobBeginsItsCampaigns() async throws {
@@ -222,10 +223,10 @@ import Testing
       try await rig.until { try await rig.store.campaigns.find("digest")?.state == .completed }
       let run = try #require(try await rig.store.campaigns.find("digest")?.repetition?.lastRun)
       try await rig.until { try await rig.store.campaigns.find(run)?.state == .completed }
-      #expect(try await rig.store.campaigns.show(run)?.counters.outcomes == [.accepted: 50])
+      expect(try await rig.store.campaigns.show(run)?.counters.outcomes, is: [.accepted: 50])
       for worker in workers { await worker.stop() }
       try await group.waitForAll()
     }
-    #expect(await rig.simulator.counters().received == 50)
+    expect(await rig.simulator.counters().received, is: 50)
   }
 }

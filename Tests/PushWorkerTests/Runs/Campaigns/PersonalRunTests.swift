@@ -4,6 +4,7 @@ import CampaignStore
 import PushCore
 import PushTransport
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -62,7 +63,7 @@ struct PersonalRunTests {
     try await register(rig, 240, city: "Wien")
     let job = Array(#"{"id":"own","app":"news","audience":{"segment":"*"}\#(Self.content)}"#.utf8)
     let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
-    #expect(try await rig.store.queue.submit(job, as: campaign) == .new)
+    expect(try await rig.store.queue.submit(job, as: campaign), is: .new)
     // A worker dies with a sealed slice and some targets sent.
     let taken = try #require(try await rig.store.queue.awaitJob(worker: "dead", seconds: 1, now: 1))
     _ = try await rig.store.queue.activate(campaign, job: taken, worker: "dead")
@@ -73,25 +74,25 @@ struct PersonalRunTests {
     let sealed = try #require(try await rig.store.expansion.expand(ledger, of: campaign, filter: filter))
     var nothing = OutcomeBatch()
     let request = CommitRequest(seal: ledger.claim, expected: .acknowledged(SliceVersion()), credit: 20)
-    #expect(try await ledger.commit(&nothing, request).granted == 20)
+    expect(try await ledger.commit(&nothing, request).granted, is: 20)
     _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
     try await register(rig, 240, city: "Graz", at: 2000)
     let log = EventLog()
     async let other: Void = rig.worker("other", lease: 100, log: log).run()
     try await rig.worker("heir", lease: 100, log: log).run()
     try await other
-    #expect(try await rig.store.campaigns.show("own")?.counters.outcomes == [.accepted: 240], "\(log.all)")
+    expect(try await rig.store.campaigns.show("own")?.counters.outcomes, is: [.accepted: 240], "\(log.all)")
     let ids = PushID(campaign: "own")
     let lines = try RequestLine.read(folder.path("requests"))
-    #expect(Set(lines.map(\.token)).count == 240)
+    expect(Set(lines.map(\.token)).count, is: 240)
     let bodies = Dictionary(lines.map { ($0.token, $0.body) }) { $1 }
     for number in 0..<240 {
       let isOfTheDead = Partition.of(user: "u\(number)", count: 4) == slice.partition
       let id = UUIDText.text(ids.id(token: WorkerRig.token(number)))
       let expected = Self.text(number, city: isOfTheDead ? "Wien" : "Graz", id: id)
-      #expect(bodies[WorkerRig.text(number)] == expected)
+      expect(bodies[WorkerRig.text(number)], is: expected)
     }
-    #expect(sealed.count > 20)
+    expect(sealed.count > 20)
   }
 
   /// Slices with one or two targets, in batches, and users that the job lists.
@@ -103,15 +104,15 @@ struct PersonalRunTests {
     let users = (0..<120).map { #""u\#($0)""# }.joined(separator: ",")
     let job = Array(#"{"id":"few","app":"news","audience":{"users":[\#(users)]}\#(Self.content)}"#.utf8)
     let campaign = try CampaignJob.parse(job, .known(["news": [APNsService(AppTraits(topic: WorkerRig.topic))]]))
-    #expect(try await rig.store.queue.submit(job, as: campaign) == .new)
+    expect(try await rig.store.queue.submit(job, as: campaign), is: .new)
     try await rig.worker("w").run()
     let ids = PushID(campaign: "few")
     let lines = try RequestLine.read(folder.path("requests"))
     let bodies = Dictionary(lines.map { ($0.token, $0.body) }) { $1 }
-    #expect(lines.count == 120)
+    expect(lines.count, is: 120)
     for number in 0..<120 {
       let id = UUIDText.text(ids.id(token: WorkerRig.token(number)))
-      #expect(bodies[WorkerRig.text(number)] == Self.text(number, city: "Wien", id: id))
+      expect(bodies[WorkerRig.text(number)], is: Self.text(number, city: "Wien", id: id))
     }
   }
 
@@ -140,17 +141,17 @@ struct PersonalRunTests {
     let log = EventLog()
     try await rig.worker("w", log: log).run()
     let refused = try #require(try await rig.store.campaigns.show("refused"))
-    #expect(refused.state == .completed && refused.counters.outcomes == [.accepted: 50, .rejected: 10], "\(log.all)")
+    expect(refused.state == .completed && refused.counters.outcomes == [.accepted: 50, .rejected: 10], "\(log.all)")
     let results = try await rig.results("refused").filter { $0.outcome == .rejected }
-    #expect(results.allSatisfy { $0.reason == "PayloadTooLargeForTarget" && $0.status == 0 })
-    #expect(Set(results.map(\.user)) == Set((0..<10).map { "u\($0)" }))
-    #expect(try await rig.store.campaigns.show("trimmed")?.counters.outcomes == [.accepted: 60])
+    expect(results.allSatisfy { $0.reason == "PayloadTooLargeForTarget" && $0.status == 0 })
+    expect(Set(results.map(\.user)), is: Set((0..<10).map { "u\($0)" }))
+    expect(try await rig.store.campaigns.show("trimmed")?.counters.outcomes, is: [.accepted: 60])
     let lines = try RequestLine.read(folder.path("requests"))
-    #expect(lines.count == 110 && lines.allSatisfy { $0.status == "200" })
+    expect(lines.count == 110 && lines.allSatisfy { $0.status == "200" })
     let trimmed = lines.filter { $0.body.contains("…") }
-    #expect(trimmed.count == 10)
+    expect(trimmed.count, is: 10)
     for line in trimmed {
-      #expect(4095...4096 ~= line.body.utf8.count && line.body.hasSuffix(#"é…"}}}"#), "\(line.body.suffix(20))")
+      expect(4095...4096 ~= line.body.utf8.count && line.body.hasSuffix(#"é…"}}}"#), "\(line.body.suffix(20))")
     }
   }
 }

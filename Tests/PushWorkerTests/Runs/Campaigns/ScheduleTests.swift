@@ -5,6 +5,7 @@ import CampaignStore
 import PushCore
 import PushWorker
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -33,10 +34,10 @@ import Testing
       try await group.waitForAll()
     }
     let record = try #require(try await rig.store.campaigns.show("later"))
-    #expect(record.counters.outcomes == [.accepted: 400])
-    #expect(try #require(record.times.startedAt) >= start)
-    #expect(log.all.count { $0.contains("campaignStarted") } == 1, "\(log.all)")
-    #expect(await rig.simulator.counters().received == 400)
+    expect(record.counters.outcomes, is: [.accepted: 400])
+    expect(try #require(record.times.startedAt) >= start)
+    expect(log.all.count { $0.contains("campaignStarted") }, is: 1, "\(log.all)")
+    expect(await rig.simulator.counters().received, is: 400)
   }
 
   @Test(arguments: PushEngineKind.one(for: "userInAPartitionThatWasEmptyAtSubmissionIsReached"))
@@ -56,9 +57,9 @@ import Testing
     await worker.stop()
     try await running
     let record = try #require(try await rig.store.campaigns.show("later"))
-    #expect(record.counters.outcomes == [.accepted: 20])
-    #expect(record.slices.total == Set((0..<20).map { Partition.of(user: "u\($0)", count: 64) }).count)
-    #expect(try await rig.results("later").count == 20)
+    expect(record.counters.outcomes, is: [.accepted: 20])
+    expect(record.slices.total, is: Set((0..<20).map { Partition.of(user: "u\($0)", count: 64) }).count)
+    expect(try await rig.results("later").count, is: 20)
   }
 
   @Test(arguments: PushEngineKind.one(for: "drainingWorkerLeavesScheduledCampaignsAlone"))
@@ -67,8 +68,8 @@ import Testing
     try await submit("later", on: rig)
     try await rig.submit("now")
     try await rig.worker("w").run()
-    #expect(try await rig.store.campaigns.find("later")?.state == .scheduled)
-    #expect(try await rig.store.campaigns.find("now")?.counters.outcomes == [.accepted: 10])
+    expect(try await rig.store.campaigns.find("later")?.state, is: .scheduled)
+    expect(try await rig.store.campaigns.find("now")?.counters.outcomes, is: [.accepted: 10])
   }
 
   @Test(arguments: PushEngineKind.one(for: "campaignCancelledBeforeItsTimeSendsNothing"))
@@ -78,7 +79,7 @@ import Testing
     let worker = rig.worker("w", drains: false)
     async let running: Void = worker.run()
     try await rig.until { try await rig.store.campaigns.find("never")?.state == .scheduled }
-    #expect(try await rig.store.campaigns.control("never", .cancel) == .cancelled)
+    expect(try await rig.store.campaigns.control("never", .cancel), is: .cancelled)
     // Even an entry that stayed in the schedule begins nothing. The worker removes it.
     try await rig.command("ZADD", "schedule", "1", "never")
     try await rig.until { try await rig.command("ZSCORE", "schedule", "never").isNull }
@@ -86,8 +87,8 @@ import Testing
     try await rig.until { try await rig.store.campaigns.find("after")?.state == .completed }
     await worker.stop()
     try await running
-    #expect(try await rig.store.campaigns.find("never")?.counters == SliceCounters())
-    #expect(await rig.simulator.counters().received == 1)
+    expect(try await rig.store.campaigns.find("never")?.counters, is: SliceCounters())
+    expect(await rig.simulator.counters().received, is: 1)
   }
 
   @Test(arguments: PushEngineKind.one(for: "campaignThatTheScheduleLostIsFound"))
@@ -102,6 +103,6 @@ import Testing
     try await rig.until { try await rig.store.campaigns.find("lost")?.state == .completed }
     await worker.stop()
     try await running
-    #expect(await rig.simulator.counters().received == 10)
+    expect(await rig.simulator.counters().received, is: 10)
   }
 }

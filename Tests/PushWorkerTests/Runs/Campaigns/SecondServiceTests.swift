@@ -5,6 +5,7 @@ import PushCore
 import PushTransport
 import PushWorker
 import Redis
+import TestKit
 import TestPushService
 import TestSupport
 import Testing
@@ -56,7 +57,7 @@ struct SecondServiceTests {
       let job = Array(
         #"{"id":"\#(id)","app":"web","audience":{"segment":"*"},"text":{"payload":\#(payload)},"results":"all"}"#.utf8)
       let campaign = try CampaignJob.parse(job, .known(["web": [TextService()]]))
-      #expect(try await store.queue.submit(job, as: campaign) == .new)
+      expect(try await store.queue.submit(job, as: campaign), is: .new)
     }
 
     func worker(
@@ -94,18 +95,18 @@ struct SecondServiceTests {
     let log = EventLog()
     try await rig.worker(log).run()
     let record = try #require(try await rig.store.campaigns.show("hello"))
-    #expect(record.state == .completed, "\(log.all)")
-    #expect(record.counters.outcomes == [.accepted: 380, .unregistered: 10, .badToken: 10])
-    #expect(record.counters.pruned == 10 && record.counters.quarantined == 10)
+    expect(record.state, is: .completed, "\(log.all)")
+    expect(record.counters.outcomes, is: [.accepted: 380, .unregistered: 10, .badToken: 10])
+    expect(record.counters.pruned == 10 && record.counters.quarantined == 10)
     let book = await rig.server.book
-    #expect(book.strange == [])
-    #expect(book.accepted.count == 380 && Set(book.accepted).count == 380, "a device got two pushes")
+    expect(book.strange, is: [])
+    expect(book.accepted.count == 380 && Set(book.accepted).count == 380, "a device got two pushes")
     var reasons: [String: Int] = [:]
     try await rig.store.results.forEachResult(of: "hello") { page in
       for result in page where result.outcome != .accepted { reasons[result.reason, default: 0] += 1 }
       return true
     }
-    #expect(reasons == ["GONE": 10, "NONSENSE": 10])
+    expect(reasons, is: ["GONE": 10, "NONSENSE": 10])
     await rig.server.stop()
   }
 
@@ -126,12 +127,12 @@ struct SecondServiceTests {
       try await group.waitForAll()
     }
     let record = try #require(try await rig.store.campaigns.show("hello"))
-    #expect(record.counters.outcomes == [.accepted: 400] && record.state == .completed, "\(log.all)")
+    expect(record.counters.outcomes == [.accepted: 400] && record.state == .completed, "\(log.all)")
     let next = try await rig.store.limits.lease(0, of: .quota(quota), at: .perSecond(quota.perSecond), returned: 0)
     // The rate follows the limit in the answers. Until the service accepts pushes again, the rate is a tenth of that.
-    #expect([4950, 495].contains(next.perSecond.rounded()), "\(next)")
+    expect([4950, 495].contains(next.perSecond.rounded()), "\(next)")
     let events = log.all.map { "\($0)" }
-    #expect(events.contains { $0.hasPrefix("quotaExceeded(") } && !events.contains { $0.hasPrefix("breakerOpened(") })
+    expect(events.contains { $0.hasPrefix("quotaExceeded(") } && !events.contains { $0.hasPrefix("breakerOpened(") })
     await rig.server.stop()
   }
 
@@ -152,9 +153,9 @@ struct SecondServiceTests {
     let log = EventLog()
     try await rig.worker(log, attempts: 2, firstServerError: 10).run()
     let record = try #require(try await rig.store.campaigns.show("hello"))
-    #expect(record.state == .completed && record.counters.outcomes == [.accepted: 50, .failed: 10], "\(log.all)")
+    expect(record.state == .completed && record.counters.outcomes == [.accepted: 50, .failed: 10], "\(log.all)")
     let left = await rig.server.book.serverErrors
-    #expect(tokens[0..<10].allSatisfy { left[$0] == 1000 - 7 } && tokens[10..<20].allSatisfy { left[$0] == 0 })
+    expect(tokens[0..<10].allSatisfy { left[$0] == 1000 - 7 } && tokens[10..<20].allSatisfy { left[$0] == 0 })
     await rig.server.stop()
   }
 
@@ -177,12 +178,12 @@ struct SecondServiceTests {
     let log = EventLog()
     try await rig.worker(log).run()
     let record = try #require(try await rig.store.campaigns.show("personal"))
-    #expect(record.counters.outcomes == [.accepted: 59, .rejected: 1], "\(log.all)")
+    expect(record.counters.outcomes, is: [.accepted: 59, .rejected: 1], "\(log.all)")
     let messages = await rig.server.book.messages
     for (number, token) in tokens.enumerated() where number != 4 {
-      #expect(messages[token] == (number < 4 ? #"Hi N"\#(number)"# : "Hi you"))
+      expect(messages[token], is: number < 4 ? #"Hi N"\#(number)"# : "Hi you")
     }
-    #expect(messages[tokens[4]] == nil)
+    expect(messages[tokens[4]], is: nil)
     await rig.server.stop()
   }
 
@@ -197,14 +198,14 @@ struct SecondServiceTests {
     let run = Task { try await worker.run() }
     try await poll(until: "the campaign is paused") { try await rig.store.campaigns.find("held")?.state == .paused }
     let record = try #require(try await rig.store.campaigns.show("held"))
-    #expect(record.reason?.contains("STRANGER") == true || record.reason?.contains("repair the bearer token") == true)
-    #expect(record.counters.outcomes == [:], "it failed no target")
+    expect(record.reason?.contains("STRANGER") == true || record.reason?.contains("repair the bearer token") == true)
+    expect(record.counters.outcomes, is: [:], "it failed no target")
     rig.credential.exchange("another")
     _ = try await rig.store.campaigns.control("held", .resume)
     try await poll(until: "the campaign is completed") {
       try await rig.store.campaigns.find("held")?.state == .completed
     }
-    #expect(try await rig.store.campaigns.show("held")?.counters.outcomes == [.accepted: 100])
+    expect(try await rig.store.campaigns.show("held")?.counters.outcomes, is: [.accepted: 100])
     await worker.stop()
     try await run.value
     await rig.server.stop()
@@ -215,6 +216,6 @@ struct SecondServiceTests {
     let error = #expect(throws: JobError.self) {
       try CampaignJob.parse(Array(job.utf8), .known(["web": [TextService()]]))
     }
-    #expect(error?.field == "text.payload.text" && error?.hint?.contains("text-missing") == true)
+    expect(error?.field == "text.payload.text" && error?.hint?.contains("text-missing") == true)
   }
 }

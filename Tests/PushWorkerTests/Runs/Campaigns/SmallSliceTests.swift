@@ -5,11 +5,12 @@ import CampaignStore
 import PushCore
 import PushWorker
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
 /// Campaigns in which most slices have one or two targets, so that workers process slices in batches.
-@Suite struct SmallSliceTests {
+struct SmallSliceTests {
   private static let partitions = 400
   private static let users = 600
 
@@ -23,11 +24,11 @@ import Testing
 
   private func expectEnd(_ rig: WorkerRig, _ id: String, _ log: EventLog) async throws {
     let record = try #require(try await rig.store.campaigns.show(id))
-    #expect(record.state == .completed, "\(log.all)")
-    #expect(record.counters.targets == Self.users)
-    #expect(record.counters.outcomes == [.accepted: 564, .unregistered: 30, .badToken: 6], "\(log.all)")
-    #expect(record.counters.pruned == 30 && record.counters.quarantined == 6 && record.pending == 0)
-    #expect(try await rig.results(id).count == Self.users)
+    expect(record.state, is: .completed, "\(log.all)")
+    expect(record.counters.targets, is: Self.users)
+    expect(record.counters.outcomes, is: [.accepted: 564, .unregistered: 30, .badToken: 6], "\(log.all)")
+    expect(record.counters.pruned == 30 && record.counters.quarantined == 6 && record.pending == 0)
+    expect(try await rig.results(id).count, is: Self.users)
   }
 
   @Test(arguments: PushEngineKind.one(for: "eachTargetIsSentOnceByTwoWorkers"))
@@ -40,7 +41,7 @@ import Testing
     try await other
     try await expectEnd(rig, "small", log)
     let counters = await rig.simulator.counters()
-    #expect(counters.accepted == 564 && counters.duplicatesReceived == 0)
+    expect(counters.accepted == 564 && counters.duplicatesReceived == 0)
   }
 
   /// Each partition with a member of `some` gets a slice. Many of these slices have no target.
@@ -53,9 +54,9 @@ import Testing
     let log = EventLog()
     try await rig.worker("w1", log: log).run()
     let record = try #require(try await rig.store.campaigns.show("small"))
-    #expect(record.state == .completed && record.counters.outcomes == [.accepted: 200], "\(log.all)")
-    #expect(record.counters.targets == 200 && record.slices.total > 200)
-    #expect(await rig.simulator.counters().accepted == 200)
+    expect(record.state == .completed && record.counters.outcomes == [.accepted: 200], "\(log.all)")
+    expect(record.counters.targets == 200 && record.slices.total > 200)
+    expect(await rig.simulator.counters().accepted, is: 200)
   }
 
   /// A round trip for each step of each slice would need about ten times as many.
@@ -69,7 +70,7 @@ import Testing
     try await rig.worker("w1", window: 1000, guard: GuardPolicy(threshold: 0.5), log: log).run()
     try await expectEnd(rig, "small", log)
     let reads = try await Self.reads(client) - before
-    #expect(reads < 2 * Self.partitions, "\(reads) reads from sockets")
+    expect(reads < 2 * Self.partitions, "\(reads) reads from sockets")
     await client.close()
     await server.stop()
   }
@@ -90,9 +91,9 @@ import Testing
     (retry.firstServerError, retry.serverError, retry.attempts) = (300, 300, 50)
     try await rig.worker("w1", retry: retry, log: log).run()
     let record = try #require(try await rig.store.campaigns.show("small"))
-    #expect(record.state == .completed && record.counters.outcomes == [.accepted: Self.users], "\(log.all)")
-    #expect(log.all.contains { $0.hasPrefix("parked") }, "the fault has fired")
-    #expect(await rig.simulator.counters().accepted == Self.users)
+    expect(record.state == .completed && record.counters.outcomes == [.accepted: Self.users], "\(log.all)")
+    expect(log.all.contains { $0.hasPrefix("parked") }, "the fault has fired")
+    expect(await rig.simulator.counters().accepted, is: Self.users)
   }
 
   /// The connections to Redis break repeatedly.
@@ -108,9 +109,9 @@ import Testing
       _ = try await server.command("client", "kill", "type", "normal")
     }
     try await running
-    #expect(log.all.contains { $0.hasPrefix("reconnected") }, "the fault has fired")
+    expect(log.all.contains { $0.hasPrefix("reconnected") }, "the fault has fired")
     try await expectEnd(rig, "small", log)
-    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+    expect(await rig.simulator.counters().duplicatesReceived, is: 0)
     await server.stop()
   }
 
@@ -125,16 +126,16 @@ import Testing
     try await rig.store.campaigns.control("small", .pause)
     try await rig.until { try await rig.store.slices.processing(of: "w1").isEmpty }
     let paused = try #require(try await rig.store.campaigns.show("small"))
-    #expect(paused.state == .paused && paused.counters.inDoubt == 0, "\(log.all)")
+    expect(paused.state == .paused && paused.counters.inDoubt == 0, "\(log.all)")
     try await rig.store.campaigns.control("small", .resume)
     try await rig.until { await rig.simulator.counters().accepted > 150 }
     try await rig.store.campaigns.control("small", .cancel)
     try await running
     let record = try #require(try await rig.store.campaigns.show("small"))
-    #expect(record.state == .cancelled)
-    #expect(record.counters.outcomes.values.reduce(0, +) == record.counters.targets, "\(log.all)")
+    expect(record.state, is: .cancelled)
+    expect(record.counters.outcomes.values.reduce(0, +), is: record.counters.targets, "\(log.all)")
     let accepted = await rig.simulator.counters().accepted
-    #expect(record.counters.outcomes[.accepted] == accepted)
-    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+    expect(record.counters.outcomes[.accepted], is: accepted)
+    expect(await rig.simulator.counters().duplicatesReceived, is: 0)
   }
 }

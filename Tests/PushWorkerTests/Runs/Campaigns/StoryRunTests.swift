@@ -5,6 +5,7 @@ import CampaignStore
 import Foundation
 import PushCore
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -32,9 +33,9 @@ import Testing
     // The simulator uses the clock of this machine.
     let askedAt = Int(Date().timeIntervalSince1970 * 1000)
     let (state, unconfirmed) = try await rig.store.campaigns.controlEverywhere("story", .cancel, lease: 6000)
-    #expect(state == .cancelled && unconfirmed.isEmpty)
+    expect(state == .cancelled && unconfirmed.isEmpty)
     // Pushes in flight are answered within the simulator's latency.
-    #expect(ContinuousClock.now - asked < .milliseconds(limit), "\(ContinuousClock.now - asked)")
+    expect(ContinuousClock.now - asked < .milliseconds(limit), "\(ContinuousClock.now - asked)")
     let sent = await rig.simulator.counters().received
     try await rig.until { try await rig.store.campaigns.show("story")?.times.finishedAt != nil }
     for worker in workers { await worker.stop() }
@@ -42,13 +43,13 @@ import Testing
     let record = try #require(try await rig.store.campaigns.show("story"))
     let received = await rig.simulator.counters().received
     // Each worker may have a window of pushes in flight when it receives the cancel.
-    #expect(received <= sent + 3 * 50 && received < 20_000, "\(sent) \(received)")
-    #expect(record.counters.outcomes[.accepted] == received && record.pending == 0)
+    expect(received <= sent + 3 * 50 && received < 20_000, "\(sent) \(received)")
+    expect(record.counters.outcomes[.accepted] == received && record.pending == 0)
     let requests = try RequestLine.read(path)
-    #expect(requests.count == received)
+    expect(requests.count, is: received)
     // The push service's own log shows that no push arrived later.
     let last = requests.map(\.time).max() ?? 0
-    #expect(last - askedAt < limit, "\(last - askedAt) ms")
+    expect(last - askedAt < limit, "\(last - askedAt) ms")
   }
 
   /// The correction has the same collapse id and a new text, and goes only to users who got the story.
@@ -63,7 +64,7 @@ import Testing
     try await rig.register(100) { $0 % 10 == 3 ? .unregistered : .registered }
     try await rig.submit("story", #","collapseId":"story-1","lane":"urgent""#)
     try await rig.worker("first").run()
-    #expect(await rig.simulator.counters().collapsed == 0)
+    expect(await rig.simulator.counters().collapsed, is: 0)
     let late = (100..<120).map { number -> DeviceRegistration in
       var record = DeviceRecord(token: WorkerRig.token(number), service: "apns")
       record.app = "news"
@@ -78,11 +79,11 @@ import Testing
       """#
     try await rig.push(raw: job)
     try await rig.worker("second").run()
-    #expect(try await rig.store.campaigns.show("correction")?.counters.outcomes == [.accepted: 90])
-    #expect(await rig.simulator.counters().collapsed == 90)
+    expect(try await rig.store.campaigns.show("correction")?.counters.outcomes, is: [.accepted: 90])
+    expect(await rig.simulator.counters().collapsed, is: 90)
     // The new text goes to exactly those tokens and replaces the story.
     let second = try RequestLine.read(folder.path("requests")).dropFirst(before)
-    #expect(second.allSatisfy { $0.body.contains("Correction: it did not happen.") })
-    #expect(Set(second.map(\.token)) == Set(reached.map { APNsService().text(of: $0) }))
+    expect(second.allSatisfy { $0.body.contains("Correction: it did not happen.") })
+    expect(Set(second.map(\.token)), is: Set(reached.map { APNsService().text(of: $0) }))
   }
 }

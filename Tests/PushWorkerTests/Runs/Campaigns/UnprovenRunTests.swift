@@ -4,6 +4,7 @@ import APNsSimulator
 import CampaignStore
 import PushCore
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -19,13 +20,13 @@ import Testing
     try await rig.submit("listed", audience: #"{"tokens":[\#(listed.map { "\"\($0)\"" }.joined(separator: ","))]}"#)
     try await rig.submit("registered")
     try await rig.worker("w").run()
-    #expect(try await rig.store.campaigns.show("listed")?.counters.outcomes == [.accepted: 30])
-    #expect(try await rig.store.campaigns.show("registered")?.counters.outcomes == [.accepted: 60])
+    expect(try await rig.store.campaigns.show("listed")?.counters.outcomes, is: [.accepted: 30])
+    expect(try await rig.store.campaigns.show("registered")?.counters.outcomes, is: [.accepted: 60])
     let requests = try RequestLine.read(log)
     let suspects = Set(requests.filter { listed.contains($0.token) }.map(\.connection))
     let others = Set(requests.filter { !listed.contains($0.token) }.map(\.connection))
-    #expect(suspects.count == 1)
-    #expect(suspects.isDisjoint(with: others))
+    expect(suspects.count, is: 1)
+    expect(suspects.isDisjoint(with: others))
   }
 
   @Test(arguments: PushEngineKind.one(for: "recentlyRejectedTokensUseThatConnection"))
@@ -53,11 +54,11 @@ import Testing
     try await running
     let bad = Set((0..<4).map { WorkerRig.text($0) })
     let second = try RequestLine.read(log).dropFirst(before.count)
-    #expect(second.count == 40)
+    expect(second.count, is: 40)
     let suspects = Set(second.filter { bad.contains($0.token) }.map(\.connection))
     let others = Set(second.filter { !bad.contains($0.token) }.map(\.connection))
-    #expect(suspects.count == 1)
-    #expect(suspects.isDisjoint(with: others))
-    #expect(Set(before.map(\.connection)).isDisjoint(with: suspects))
+    expect(suspects.count, is: 1)
+    expect(suspects.isDisjoint(with: others))
+    expect(Set(before.map(\.connection)).isDisjoint(with: suspects))
   }
 }

@@ -4,6 +4,7 @@ import FCM
 import PushCore
 import PushTransport
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -93,25 +94,25 @@ struct WrongSettingTests {
     let run = Task { try await worker.run() }
     try await submit(to: fcm)
     let reason = try await reasonToStop(row, fcm)
-    #expect(reason.contains(row.hint), "\(reason)")
+    expect(reason.contains(row.hint), "\(reason)")
     let record = try #require(try await fcm.rig.store.campaigns.show("wrong"))
-    #expect(try await outcomes(fcm).isEmpty, "\(record.counters.outcomes)")
-    #expect(record.counters.pruned == 0 && record.counters.quarantined == 0)
+    expect(try await outcomes(fcm).isEmpty, "\(record.counters.outcomes)")
+    expect(record.counters.pruned == 0 && record.counters.quarantined == 0)
     let received = await fcm.rig.simulator.counters().fcm.received
     switch row.end {
-    case .guarded: #expect((200...400).contains(received), "\(received)")
-    case .stopped, .waits: #expect(received <= Self.window, "\(received)")
+    case .guarded: expect((200...400).contains(received), "\(received)")
+    case .stopped, .waits: expect(received <= Self.window, "\(received)")
     }
 
     // The setting is corrected.
     if case .waits = row.end {
-      #expect(record.state == .active)
+      expect(record.state, is: .active)
     } else {
-      #expect(record.pausedItself)
+      expect(record.pausedItself)
       await fcm.rig.simulator.change { $0.fcm = FCMKnobs() }
       _ = try await fcm.rig.store.campaigns.resume("wrong", unguarded: false, by: "")
       try await fcm.rig.until { try await fcm.rig.store.campaigns.find("wrong")?.state == .completed }
-      #expect(try await outcomes(fcm) == [.accepted: Self.users], "\(log.all)")
+      expect(try await outcomes(fcm), is: [.accepted: Self.users], "\(log.all)")
     }
     await worker.stop()
     try await run.value
@@ -132,14 +133,14 @@ struct WrongSettingTests {
     // A refused key has no effect before the worker needs another token.
     if case .stopped = row.end { fcm.rig.simulator.expireAccessTokens() }
     let reason = try await reasonToStop(row, fcm)
-    #expect(reason.contains(row.hint), "\(reason)")
+    expect(reason.contains(row.hint), "\(reason)")
     let outcomes = try await outcomes(fcm)
     let lost = outcomes.filter { $0.key != .accepted }.values.reduce(0, +)
     switch row.end {
-    case .guarded(let most): #expect(lost <= most, "\(outcomes)")
-    case .stopped, .waits: #expect(lost == 0, "\(outcomes)")
+    case .guarded(let most): expect(lost <= most, "\(outcomes)")
+    case .stopped, .waits: expect(lost, is: 0, "\(outcomes)")
     }
-    #expect((1..<Self.users).contains(outcomes[.accepted, default: 0]), "\(outcomes)")
+    expect((1..<Self.users).contains(outcomes[.accepted, default: 0]), "\(outcomes)")
     await worker.stop()
     try await run.value
     await fcm.rig.simulator.stop()

@@ -4,6 +4,7 @@ import APNsSimulator
 import CampaignStore
 import PushCore
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -21,18 +22,18 @@ import Testing
     let worker = rig.worker("w", window: 50)
     async let running: Void = worker.run()
     try await rig.until { await rig.simulator.counters().accepted >= 100 }
-    #expect(try await rig.store.campaigns.control("stop-it", .cancel) == .cancelled)
+    expect(try await rig.store.campaigns.control("stop-it", .cancel), is: .cancelled)
     try await running
     let record = try #require(try await rig.store.campaigns.show("stop-it"))
-    #expect(record.state == .cancelled)
-    #expect(record.times.finishedAt != nil)
-    #expect(record.pending == 0)
+    expect(record.state, is: .cancelled)
+    expect(record.times.finishedAt != nil)
+    expect(record.pending, is: 0)
     let accepted = await rig.simulator.counters().accepted
-    #expect(record.counters.outcomes[.accepted] == accepted)
-    #expect(record.counters.outcomes[.unknown] == nil)
+    expect(record.counters.outcomes[.accepted], is: accepted)
+    expect(record.counters.outcomes[.unknown], is: nil)
     let results = try await rig.results("stop-it")
-    #expect(results.count == record.counters.targets)
-    #expect(results.count { $0.outcome == .cancelled } == record.counters.outcomes[.cancelled] ?? 0)
+    expect(results.count, is: record.counters.targets)
+    expect(results.count { $0.outcome == .cancelled } == record.counters.outcomes[.cancelled] ?? 0)
   }
 
   @Test(arguments: PushEngineKind.one(for: "pausedCampaignContinuesWithoutDuplicates"))
@@ -43,7 +44,7 @@ import Testing
     let worker = rig.worker("w", window: 50)
     async let running: Void = worker.run()
     try await rig.until { await rig.simulator.counters().accepted >= 100 }
-    #expect(try await rig.store.campaigns.control("rest", .pause) == .paused)
+    expect(try await rig.store.campaigns.control("rest", .pause), is: .paused)
     // Every push in flight is recorded, and every slice returned.
     try await rig.until {
       guard let record = try await rig.store.campaigns.show("rest") else { return false }
@@ -51,18 +52,18 @@ import Testing
       return record.counters.inDoubt == 0 && record.counters.outcomes[.accepted] == accepted
     }
     let resting = await rig.simulator.counters().received
-    #expect(resting < 1000)
-    #expect(try await rig.store.campaigns.control("rest", .resume) == .active)
+    expect(resting < 1000)
+    expect(try await rig.store.campaigns.control("rest", .resume), is: .active)
     try await running
     let record = try #require(try await rig.store.campaigns.show("rest"))
-    #expect(record.counters.outcomes == [.accepted: 1000])
-    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+    expect(record.counters.outcomes, is: [.accepted: 1000])
+    expect(await rig.simulator.counters().duplicatesReceived, is: 0)
   }
 
   /// Controls a campaign, and returns the number of requests that the simulator had received at the confirmation.
   private func confirm(_ rig: WorkerRig, _ id: String, _ verb: ControlVerb) async throws -> Int {
     let answer = try await rig.store.campaigns.controlEverywhere(id, verb, lease: 60_000)
-    #expect(answer.unconfirmed == [])
+    expect(answer.unconfirmed, is: [])
     return await rig.simulator.counters().received
   }
 
@@ -86,15 +87,15 @@ import Testing
       guard try await rig.store.campaigns.find("stop-and-go")?.state == .paused else { break }
       pauses += 1
       try await rig.until { try await rig.store.campaigns.show("stop-and-go")?.counters.inDoubt == 0 }
-      #expect(await rig.simulator.counters().received - confirmed <= 80)
+      expect(await rig.simulator.counters().received - confirmed <= 80)
       try await rig.store.campaigns.control("stop-and-go", .resume)
     }
-    #expect(pauses > 3)
+    expect(pauses > 3)
     let confirmed = try await confirm(rig, "stop-and-go", .cancel)
     _ = try await (first, second)
-    #expect(await rig.simulator.counters().received - confirmed <= 80)
-    #expect(await rig.simulator.counters().duplicatesReceived == 0)
-    #expect(try await rig.store.campaigns.show("stop-and-go")?.pending == 0)
+    expect(await rig.simulator.counters().received - confirmed <= 80)
+    expect(await rig.simulator.counters().duplicatesReceived, is: 0)
+    expect(try await rig.store.campaigns.show("stop-and-go")?.pending, is: 0)
   }
 
   @Test(arguments: PushEngineKind.one(for: "stoppedWorkerLeavesNothingInDoubt"))
@@ -108,12 +109,12 @@ import Testing
     await first.stop()
     try await running
     let halfway = try #require(try await rig.store.campaigns.show("relay"))
-    #expect(halfway.counters.inDoubt == 0)
-    #expect(halfway.pending > 0)
+    expect(halfway.counters.inDoubt, is: 0)
+    expect(halfway.pending > 0)
     try await rig.worker("second", window: 500).run()
     let record = try #require(try await rig.store.campaigns.show("relay"))
-    #expect(record.counters.outcomes == [.accepted: 2000])
-    #expect(record.counters.resent == 0)
-    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+    expect(record.counters.outcomes, is: [.accepted: 2000])
+    expect(record.counters.resent, is: 0)
+    expect(await rig.simulator.counters().duplicatesReceived, is: 0)
   }
 }

@@ -4,12 +4,13 @@ import Foundation
 import PushCore
 import PushWorker
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
 /// Damaged values in Redis. The worker isolates them, sends every other campaign, and stops as quickly as without
 /// damage.
-@Suite struct DamageRunTests {
+struct DamageRunTests {
   /// Runs a campaign `bad` to all users, which is taken in and not begun, and then `good`, after some keys were
   /// damaged.
   ///
@@ -29,12 +30,12 @@ import Testing
     let worker = rig.worker("w", drains: false, log: log)
     let running = Task { try await worker.run() }
     try await rig.until { try await rig.store.campaigns.find("good")?.state == .completed }
-    #expect(try await rig.results("good").count == 100)
+    expect(try await rig.results("good").count, is: 100)
     let stopping = ContinuousClock.now
     // The deadline is a hundred times that of a real stop, so it must not end this run.
     await worker.stop(within: 2000)
     try await running.value
-    #expect(ContinuousClock.now - stopping < .seconds(60), "\(log.all)")
+    expect(ContinuousClock.now - stopping < .seconds(60), "\(log.all)")
     try await rig.worker("last", log: log).run()
     try await check(rig, log)
     await client.close()
@@ -70,7 +71,7 @@ import Testing
       let expected =
         "slice 1:bad was isolated: the key {\(rig.keys.namespace):1}:\(kind):bad has type "
         + "\(kind == "ledger" ? "list" : "string"), expected \(types[kind] ?? "hash")"
-      #expect(try await reasons(rig) == [expected], "\(log.all)")
+      expect(try await reasons(rig), is: [expected], "\(log.all)")
     }
   }
 
@@ -85,9 +86,9 @@ import Testing
       _ = try await client.command("HSET", key, "phase", "sealed", "count", 1, "format", format, field, value).get()
     } check: { rig, log in
       let reasons = try await reasons(rig)
-      #expect(reasons.count == 1 && reasons[0].hasPrefix("slice 1:bad was isolated: the field "), "\(log.all)")
+      expect(reasons.count == 1 && reasons[0].hasPrefix("slice 1:bad was isolated: the field "), "\(log.all)")
       let record = try #require(try await rig.store.campaigns.find("bad"))
-      #expect(
+      expect(
         record.state == .failed && (record.slices.finished, record.slices.total) == (4, 4)
           && record.reason == reasons[0])
     }
@@ -98,7 +99,7 @@ import Testing
       _ = try await client.command("HSET", "{\(rig.keys.namespace)}:campaign:bad", "slices", "1e308").get()
     } check: { rig, log in
       let reasons = try await reasons(rig)
-      #expect(reasons.count == 1 && reasons[0].hasPrefix("campaign bad was isolated: the field slices "), "\(log.all)")
+      expect(reasons.count == 1 && reasons[0].hasPrefix("campaign bad was isolated: the field slices "), "\(log.all)")
     }
   }
 
@@ -118,7 +119,7 @@ import Testing
       _ = try await client.command("SET", key, "x").get()
     } check: { rig, log in
       let (reasons, state) = (try await reasons(rig), try await rig.store.campaigns.find("bad")?.state)
-      #expect(reasons.isEmpty && state == .completed, "\(log.all)")
+      expect(reasons.isEmpty && state == .completed, "\(log.all)")
     }
   }
 
@@ -130,7 +131,7 @@ import Testing
       _ = try await client.command("DEL", "{\(namespace)}:open:bad").get()
     } check: { rig, log in
       let state = try await rig.store.campaigns.find("bad")?.state
-      #expect(state == .completed, "\(log.all)")
+      expect(state, is: .completed, "\(log.all)")
     }
   }
 
@@ -153,12 +154,12 @@ import Testing
     try await running
     var dead: [DeadJob] = []
     try await rig.store.queue.forEachDeadJob { dead.append($0) }
-    #expect(dead.count == damaged.count, "\(dead.map(\.reason)) \(log.all)")
+    expect(dead.count, is: damaged.count, "\(dead.map(\.reason)) \(log.all)")
     for job in dead {
-      #expect(job.reason.contains("{\(rig.keys.namespace):1}:devices") && job.list == .registrations)
+      expect(job.reason.contains("{\(rig.keys.namespace):1}:devices") && job.list == .registrations)
     }
     for user in users where !damaged.contains(user) {
-      #expect(try await rig.store.registry.user(user)?.devices.count == 1, "\(log.all)")
+      expect(try await rig.store.registry.user(user)?.devices.count, is: 1, "\(log.all)")
     }
     await client.close()
   }
@@ -177,8 +178,8 @@ import Testing
     try await rig.worker("w", log: log).run()
     let (reasons, state) = (try await reasons(rig), try await rig.store.campaigns.find("good")?.state)
     let type = ["job:next": "string", "campaign:next": "hash"][name] ?? "set"
-    #expect(reasons == ["the key \(key) has type stream, expected \(type)"])
-    #expect(state == .completed, "\(log.all)")
+    expect(reasons, is: ["the key \(key) has type stream, expected \(type)"])
+    expect(state, is: .completed, "\(log.all)")
     await client.close()
   }
 
@@ -197,7 +198,7 @@ import Testing
     let stopping = ContinuousClock.now
     await worker.stop(within: 2000)
     try await running.value
-    #expect(ContinuousClock.now - stopping < .seconds(60), "\(log.all)")
+    expect(ContinuousClock.now - stopping < .seconds(60), "\(log.all)")
   }
 
   @Test(arguments: PushEngineKind.one(for: "danglingReferencesDelayNoCampaign"))
@@ -221,7 +222,7 @@ import Testing
       }
     } check: { rig, log in
       let reasons = try await reasons(rig)
-      #expect(reasons.isEmpty, "\(log.all)")
+      expect(reasons.isEmpty, "\(log.all)")
     }
   }
 }

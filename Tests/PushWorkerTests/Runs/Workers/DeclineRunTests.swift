@@ -5,11 +5,12 @@ import CampaignStore
 import PushCore
 import PushWorker
 import TLS
+import TestKit
 import TestSupport
 import Testing
 
 /// Workers with wrong settings in a fleet whose other workers have the right settings.
-@Suite struct DeclineRunTests {
+struct DeclineRunTests {
   /// Fault in the settings of a single worker.
   enum Fault: CaseIterable {
     case key, topic
@@ -60,17 +61,17 @@ import Testing
     let quarantined = records.reduce(0) { $0 + $1.counters.quarantined }
     for record in records {
       let counters = record.counters
-      #expect(record.state == .completed, "\(record.reason ?? "")")
+      expect(record.state, is: .completed, "\(record.reason ?? "")")
       // The worker decides after five bad answers. Four are too few.
       let refused = counters.outcomes[.wrongTopic, default: 0]
-      #expect(refused <= (fault == .tokens ? 4 : 0), "\(counters)")
+      expect(refused <= (fault == .tokens ? 4 : 0), "\(counters)")
       // Both campaigns may have been refused for the same device, which is quarantined once.
-      #expect(counters.quarantined <= refused, "\(counters)")
-      #expect(counters.outcomes[.accepted, default: 0] + refused == counters.targets, "\(counters)")
+      expect(counters.quarantined <= refused, "\(counters)")
+      expect(counters.outcomes[.accepted, default: 0] + refused, is: counters.targets, "\(counters)")
       // A device that one campaign has quarantined may not be a target of the other.
-      #expect((400 - (quarantined - counters.quarantined)...400).contains(counters.targets), "\(counters)")
+      expect((400 - (quarantined - counters.quarantined)...400).contains(counters.targets), "\(counters)")
     }
-    #expect(!log.all.contains { $0.hasPrefix("paused") })
+    expect(!log.all.contains { $0.hasPrefix("paused") })
   }
 
   @Test(arguments: TestForm.pairs(PushEngineKind.allCases, Fault.allCases))
@@ -87,15 +88,15 @@ import Testing
     try await rig.until {
       try await rig.store.campaigns.show("campaign")?.waiting?.reason.hasPrefix("worker wrong: ") == true
     }
-    #expect(try await rig.store.campaigns.show("campaign")?.state == .active)
+    expect(try await rig.store.campaigns.show("campaign")?.state, is: .active)
     try await rig.worker("right", lease: 3_600_000).run()
     await wrong.stop()
     try await running
     let record = try #require(try await rig.store.campaigns.show("campaign"))
-    #expect(record.state == .completed)
-    #expect(record.counters.outcomes == [.accepted: 400])
-    #expect(record.counters.quarantined == 0)
-    #expect(await rig.simulator.counters().accepted == 400)
+    expect(record.state, is: .completed)
+    expect(record.counters.outcomes, is: [.accepted: 400])
+    expect(record.counters.quarantined, is: 0)
+    expect(await rig.simulator.counters().accepted, is: 400)
   }
 
   /// For example, a deployment brings a wrong topic in the middle of a campaign, long after its guard trial.
@@ -124,11 +125,11 @@ import Testing
     try await running
     try await other
     let record = try #require(try await rig.store.campaigns.show("campaign"))
-    #expect(record.state == .completed, "\(record.reason ?? "")")
-    #expect(!log.all.contains { $0.hasPrefix("paused") })
-    #expect(record.counters.quarantined <= 4, "\(record.counters.quarantined)")
-    #expect(
-      record.counters.outcomes[.accepted, default: 0] + record.counters.quarantined == 6000,
+    expect(record.state, is: .completed, "\(record.reason ?? "")")
+    expect(!log.all.contains { $0.hasPrefix("paused") })
+    expect(record.counters.quarantined <= 4, "\(record.counters.quarantined)")
+    expect(
+      record.counters.outcomes[.accepted, default: 0] + record.counters.quarantined, is: 6000,
       "\(record.counters.outcomes)")
   }
 
@@ -149,10 +150,10 @@ import Testing
       try await group.waitForAll()
     }
     let record = try #require(try await rig.store.campaigns.show("campaign"))
-    #expect(record.reason?.contains("probably the wrong environment for app news") == true, "\(record.reason ?? "")")
-    #expect(record.counters.outcomes.isEmpty)
+    expect(record.reason?.contains("probably the wrong environment for app news"), is: true, "\(record.reason ?? "")")
+    expect(record.counters.outcomes.isEmpty)
     // Twice the minimum is 50, half of the window.
-    #expect(await rig.simulator.counters().received <= 100)
+    expect(await rig.simulator.counters().received <= 100)
   }
 
   @Test(arguments: PushEngineKind.one(for: "refusedCampaignOfAllWorkersPausesAndResumes"))
@@ -166,15 +167,15 @@ import Testing
     async let second: Void = workers[1].run()
     try await rig.until { try await rig.store.campaigns.show("campaign")?.state == .paused }
     let paused = try #require(try await rig.store.campaigns.show("campaign"))
-    #expect(paused.reason?.contains("APNs refuses every push of the campaign: TopicDisallowed") == true)
-    #expect(paused.counters.outcomes.isEmpty)
+    expect(paused.reason?.contains("APNs refuses every push of the campaign: TopicDisallowed"), is: true)
+    expect(paused.counters.outcomes.isEmpty)
     await rig.simulator.set(SimulatorKnobs())
     _ = try await rig.store.campaigns.control("campaign", .resume)
     try await rig.until { try await rig.store.campaigns.show("campaign")?.times.finishedAt != nil }
     for worker in workers { await worker.stop() }
     try await first
     try await second
-    #expect(try await rig.store.campaigns.show("campaign")?.counters.outcomes == [.accepted: 400])
-    #expect(await rig.simulator.counters().accepted == 400)
+    expect(try await rig.store.campaigns.show("campaign")?.counters.outcomes, is: [.accepted: 400])
+    expect(await rig.simulator.counters().accepted, is: 400)
   }
 }

@@ -5,6 +5,7 @@ import CampaignStore
 import Foundation
 import PushCore
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -60,21 +61,21 @@ import Testing
     let results = try await rig.results("news-of-the-day")
     for result in results {
       guard result.token != nil else {
-        #expect(result.outcome == .deviceGone)
+        expect(result.outcome, is: .deviceGone)
         continue
       }
       let number = try #require(Int(result.user.dropFirst()))
       let group = number / 10 * 10
       let expected: Outcome =
         Self.optedOut.contains(group) ? .optedOut : Self.gone.contains(group) ? .deviceGone : .accepted
-      #expect(result.outcome == expected, "\(result.user)")
+      expect(result.outcome, is: expected, "\(result.user)")
     }
     let others = Self.users - 10 * (Self.optedOut.count + Self.gone.count)
     let record = try #require(try await rig.store.campaigns.show("news-of-the-day"))
-    #expect(record.state == .completed && record.counters.targets == Self.users)
-    #expect(record.counters.outcomes == [.accepted: others, .optedOut: 30, .deviceGone: 40])
+    expect(record.state == .completed && record.counters.targets == Self.users)
+    expect(record.counters.outcomes, is: [.accepted: others, .optedOut: 30, .deviceGone: 40])
     _ = try await rig.store.repair.check { findings in
-      #expect(findings.isEmpty, "\(findings.map { "\($0.key): \($0.problem)" })")
+      expect(findings.isEmpty, "\(findings.map { "\($0.key): \($0.problem)" })")
     }
   }
 
@@ -101,7 +102,7 @@ import Testing
       try await expectOutcomes(rig)
       let reached = Set(try RequestLine.read(path).map(\.token))
       let gone = (Self.optedOut + Self.gone).flatMap { $0..<($0 + 10) }.map(WorkerRig.text)
-      #expect(reached.isDisjoint(with: gone) && reached.count == Self.users - gone.count)
+      expect(reached.isDisjoint(with: gone) && reached.count == Self.users - gone.count)
       return true
     }
   }
@@ -134,7 +135,7 @@ import Testing
       let attempts = Dictionary(grouping: try RequestLine.read(path), by: \.token).mapValues(\.count)
       for number in 0..<Self.users {
         let isGone = (Self.optedOut + Self.gone).contains(number / 10 * 10)
-        #expect(attempts[WorkerRig.text(number)] == (isGone ? 1 : 2), "user \(number)")
+        expect(attempts[WorkerRig.text(number)], is: isGone ? 1 : 2, "user \(number)")
       }
       return true
     }

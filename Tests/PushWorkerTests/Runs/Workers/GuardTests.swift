@@ -4,11 +4,12 @@ import APNsSimulator
 import CampaignStore
 import PushCore
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
 /// The guard. One wrong setting can't erase the device base.
-@Suite struct GuardTests {
+struct GuardTests {
   /// Returns the numbers of pruned and of quarantined devices of users `u0`, `u1`, ….
   private func touched(_ rig: WorkerRig, users: Int) async throws -> (pruned: Int, quarantined: Int) {
     var quarantined: [String: Bool] = [:]
@@ -51,29 +52,29 @@ import Testing
     let worker = rig.worker("w", window: 1000, log: log)
     async let running: Void = worker.run()
     let (paused, sent) = try await rest(rig, "flood")
-    #expect(paused.reason?.contains(reason) == true, "\(paused.reason ?? "none")")
-    #expect(paused.reason?.hasPrefix("100 % of ") == true)
-    #expect((200...400).contains(sent), "\(sent)")
+    expect(paused.reason?.contains(reason), is: true, "\(paused.reason ?? "none")")
+    expect(paused.reason?.hasPrefix("100 % of "), is: true)
+    expect((200...400).contains(sent), "\(sent)")
     // Targets that were refused because of the setting have no outcome.
-    #expect(paused.counters.outcomes == [:])
-    #expect(paused.counters.retrying >= sent)
-    #expect(paused.counters.pruned == 0)
-    #expect(paused.counters.quarantined == 0)
-    #expect(try await touched(rig, users: 2000) == (0, 0))
+    expect(paused.counters.outcomes, is: [:])
+    expect(paused.counters.retrying >= sent)
+    expect(paused.counters.pruned, is: 0)
+    expect(paused.counters.quarantined, is: 0)
+    expect(try await touched(rig, users: 2000) == (0, 0))
 
     rig.simulator.load(
       (0..<2000).map { SimulatedDevice(token: WorkerRig.token($0), topic: WorkerRig.topic, timestamp: 2000) })
-    #expect(try await rig.store.campaigns.control("flood", .resume) == .active)
+    expect(try await rig.store.campaigns.control("flood", .resume), is: .active)
     try await running
     let record = try #require(try await rig.store.campaigns.show("flood"))
-    #expect(record.state == .completed, "\(log.all)")
+    expect(record.state, is: .completed, "\(log.all)")
     // The worker logs the pause after Redis' reply. A reader of the campaign may see it earlier.
-    #expect(log.all.contains { $0.contains("paused") })
-    #expect(record.counters.outcomes == [.accepted: 2000])
-    #expect(record.counters.resent == 0)
-    #expect(try await touched(rig, users: 2000) == (0, 0))
+    expect(log.all.contains { $0.contains("paused") })
+    expect(record.counters.outcomes, is: [.accepted: 2000])
+    expect(record.counters.resent, is: 0)
+    expect(try await touched(rig, users: 2000) == (0, 0))
     // The refused targets came again, under the same id.
-    #expect(await rig.simulator.counters().duplicatesReceived == sent)
+    expect(await rig.simulator.counters().duplicatesReceived, is: sent)
   }
 
   @Test(arguments: PushEngineKind.one(for: "resumeWithoutARepairPausesAgain"))
@@ -84,12 +85,12 @@ import Testing
     let worker = rig.worker("w", window: 200, drains: false)
     async let running: Void = worker.run()
     let (_, first) = try await rest(rig, "stubborn")
-    #expect(try await rig.store.campaigns.control("stubborn", .resume) == .active)
+    expect(try await rig.store.campaigns.control("stubborn", .resume), is: .active)
     let (paused, second) = try await rest(rig, "stubborn")
-    #expect(second > first)
-    #expect(paused.counters.outcomes == [:])
-    #expect((100...200).contains(second - first), "\(second - first)")
-    #expect(try await touched(rig, users: 2000) == (0, 0))
+    expect(second > first)
+    expect(paused.counters.outcomes, is: [:])
+    expect((100...200).contains(second - first), "\(second - first)")
+    expect(try await touched(rig, users: 2000) == (0, 0))
     await worker.stop()
     try await running
   }
@@ -102,15 +103,15 @@ import Testing
     let worker = rig.worker("w", window: 1000)
     async let running: Void = worker.run()
     _ = try await rest(rig, "unguarded")
-    #expect(try await rig.store.campaigns.control("unguarded", .resume, unguarded: true) == .active)
+    expect(try await rig.store.campaigns.control("unguarded", .resume, unguarded: true), is: .active)
     try await running
     let record = try #require(try await rig.store.campaigns.show("unguarded"))
-    #expect(record.state == (state == .unregistered ? .completed : .failed))
+    expect(record.state, is: state == .unregistered ? .completed : .failed)
     let isGone = state == .unregistered
-    #expect(record.counters.outcomes == [isGone ? .unregistered : .badToken: 1000])
-    #expect(record.counters.pruned == (isGone ? 1000 : 0))
-    #expect(record.counters.quarantined == (isGone ? 0 : 1000))
-    #expect(try await touched(rig, users: 1000) == (isGone ? 1000 : 0, isGone ? 0 : 1000))
+    expect(record.counters.outcomes, is: [isGone ? .unregistered : .badToken: 1000])
+    expect(record.counters.pruned, is: isGone ? 1000 : 0)
+    expect(record.counters.quarantined, is: isGone ? 0 : 1000)
+    expect(try await touched(rig, users: 1000) == (isGone ? 1000 : 0, isGone ? 0 : 1000))
   }
 
   /// Answers to earlier pushes come after the resume. They do not count for the present setting.
@@ -131,10 +132,10 @@ import Testing
     try await rig.store.campaigns.control("repaired", .resume)
     try await running
     let record = try #require(try await rig.store.campaigns.show("repaired"))
-    #expect(record.state == .completed)
-    #expect(record.counters.outcomes == [.accepted: 300], "\(log.all)")
-    #expect(!log.all.contains { $0.hasPrefix("paused") })
-    #expect(try await touched(rig, users: 300) == (0, 0))
+    expect(record.state, is: .completed)
+    expect(record.counters.outcomes, is: [.accepted: 300], "\(log.all)")
+    expect(!log.all.contains { $0.hasPrefix("paused") })
+    expect(try await touched(rig, users: 300) == (0, 0))
   }
 
   /// The cause of a refusal may have been repaired in the meantime.
@@ -160,9 +161,9 @@ import Testing
     try await rig.until { try await rig.store.campaigns.show("repaired")?.state == .completed }
     try await running
     let record = try #require(try await rig.store.campaigns.show("repaired"))
-    #expect(record.state == .completed)
-    #expect(record.counters.outcomes == [.accepted: 300], "\(log.all)")
-    #expect(log.all.filter { $0.hasPrefix("paused") } == [])
+    expect(record.state, is: .completed)
+    expect(record.counters.outcomes, is: [.accepted: 300], "\(log.all)")
+    expect(log.all.filter { $0.hasPrefix("paused") }, is: [])
   }
 
   /// Small slices end before there are enough answers. Their held answers wait for those of the other slices.
@@ -178,17 +179,17 @@ import Testing
     try await withThrowingTaskGroup(of: Void.self) { group in
       for worker in workers { group.addTask { try await worker.run() } }
       let (paused, sent) = try await rest(rig, "wrong")
-      #expect(paused.reason?.hasPrefix("100 % of ") == true, "\(paused.reason ?? "none")")
-      #expect((200...400).contains(sent), "\(sent)")
-      #expect(paused.counters.pruned == 0)
-      #expect(paused.counters.quarantined == 0)
-      #expect(try await touched(rig, users: 3000) == (0, 0))
+      expect(paused.reason?.hasPrefix("100 % of "), is: true, "\(paused.reason ?? "none")")
+      expect((200...400).contains(sent), "\(sent)")
+      expect(paused.counters.pruned, is: 0)
+      expect(paused.counters.quarantined, is: 0)
+      expect(try await touched(rig, users: 3000) == (0, 0))
       rig.simulator.load(
         (0..<3000).map { SimulatedDevice(token: WorkerRig.token($0), topic: WorkerRig.topic, timestamp: 2000) })
-      #expect(try await rig.store.campaigns.control("wrong", .resume) == .active)
+      expect(try await rig.store.campaigns.control("wrong", .resume), is: .active)
       try await rig.until { try await rig.store.campaigns.show("wrong")?.state == .completed }
       let record = try #require(try await rig.store.campaigns.show("wrong"))
-      #expect(record.counters.outcomes == [.accepted: 3000])
+      expect(record.counters.outcomes, is: [.accepted: 3000])
       for worker in workers { await worker.stop() }
       try await group.waitForAll()
     }
@@ -202,11 +203,11 @@ import Testing
     let log = EventLog()
     try await rig.worker("w", window: 1000, log: log).run()
     let record = try #require(try await rig.store.campaigns.show("usual"))
-    #expect(record.state == .completed, "\(log.all)")
-    #expect(record.counters.outcomes == [.accepted: 1920, .unregistered: 60, .badToken: 20])
-    #expect(record.counters.pruned == 60)
-    #expect(record.counters.quarantined == 20)
-    #expect(try await touched(rig, users: 2000) == (60, 20))
+    expect(record.state, is: .completed, "\(log.all)")
+    expect(record.counters.outcomes, is: [.accepted: 1920, .unregistered: 60, .badToken: 20])
+    expect(record.counters.pruned, is: 60)
+    expect(record.counters.quarantined, is: 20)
+    expect(try await touched(rig, users: 2000) == (60, 20))
   }
 
   @Test(arguments: PushEngineKind.one(for: "smallCampaignPrunesThoughItNeverReachesTheMinimum"))
@@ -216,10 +217,10 @@ import Testing
     try await rig.submit("small")
     try await rig.worker("w", window: 1000).run()
     let record = try #require(try await rig.store.campaigns.show("small"))
-    #expect(record.state == .completed)
-    #expect(record.counters.outcomes == [.accepted: 5, .unregistered: 5])
-    #expect(record.counters.pruned == 5)
-    #expect(try await touched(rig, users: 10) == (5, 0))
+    expect(record.state, is: .completed)
+    expect(record.counters.outcomes, is: [.accepted: 5, .unregistered: 5])
+    expect(record.counters.pruned, is: 5)
+    expect(try await touched(rig, users: 10) == (5, 0))
   }
 
   /// One wrong setting, and several small campaigns in a row. Each has too few answers for a verdict of its own.
@@ -240,24 +241,24 @@ import Testing
       }
       return try #require(try await rig.store.campaigns.show(id))
     }
-    for number in 0..<3 { #expect(try await play("good-\(number)", 0..<20).state == .completed) }
+    for number in 0..<3 { expect(try await play("good-\(number)", 0..<20).state, is: .completed) }
     // Four of 64 answers are bad, which is allowed.
-    #expect(try await play("few", 20..<24).counters.quarantined == 4)
+    expect(try await play("few", 20..<24).counters.quarantined, is: 4)
     // With this campaign, 24 of 84 answers would be bad.
     let wrong = try await play("wrong", 24..<44)
-    #expect(wrong.state == .paused)
-    #expect(wrong.reason?.hasPrefix("with the campaigns before it: ") == true, "\(wrong.reason ?? "none")")
-    #expect(try await play("more", 44..<60).state == .paused)
-    #expect(try await touched(rig, users: 60) == (0, 4))
+    expect(wrong.state, is: .paused)
+    expect(wrong.reason?.hasPrefix("with the campaigns before it: "), is: true, "\(wrong.reason ?? "none")")
+    expect(try await play("more", 44..<60).state, is: .paused)
+    expect(try await touched(rig, users: 60) == (0, 4))
 
     rig.simulator.load(
       (0..<60).map { SimulatedDevice(token: WorkerRig.token($0), topic: WorkerRig.topic, timestamp: 2000) })
     for (id, count) in [("wrong", 20), ("more", 16)] {
       try await rig.store.campaigns.control(id, .resume)
       try await rig.until { try await rig.store.campaigns.show(id)?.state == .completed }
-      #expect(try await rig.store.campaigns.show(id)?.counters.outcomes == [.accepted: count])
+      expect(try await rig.store.campaigns.show(id)?.counters.outcomes, is: [.accepted: count])
     }
-    #expect(try await touched(rig, users: 60) == (0, 4))
+    expect(try await touched(rig, users: 60) == (0, 4))
     await worker.stop()
     try await running
   }
@@ -272,8 +273,8 @@ import Testing
     try await rig.worker("w", window: 10, guard: GuardPolicy(pruneShare: 1)).run()
     for number in 0..<12 {
       let record = try #require(try await rig.store.campaigns.show("many-\(number)"))
-      #expect(record.state == .completed)
-      #expect(record.counters.outcomes == [.unregistered: 60])
+      expect(record.state, is: .completed)
+      expect(record.counters.outcomes, is: [.unregistered: 60])
     }
   }
 
@@ -289,12 +290,12 @@ import Testing
     try await rig.until { await rig.simulator.counters().received >= 5 }
     await first.stop()
     try await running
-    #expect(try await rig.store.campaigns.show("hasty")?.counters.outcomes == [:])
-    #expect(try await touched(rig, users: 300) == (0, 0))
+    expect(try await rig.store.campaigns.show("hasty")?.counters.outcomes, is: [:])
+    expect(try await touched(rig, users: 300) == (0, 0))
     rig.simulator.load(
       (0..<300).map { SimulatedDevice(token: WorkerRig.token($0), topic: WorkerRig.topic, timestamp: 2000) })
     try await rig.worker("second", window: 1000).run()
-    #expect(try await rig.store.campaigns.show("hasty")?.counters.outcomes == [.accepted: 300])
+    expect(try await rig.store.campaigns.show("hasty")?.counters.outcomes, is: [.accepted: 300])
   }
 
   @Test(arguments: PushEngineKind.one(for: "stoppedWorkerRecordsWhatItHolds"))
@@ -309,14 +310,14 @@ import Testing
     await first.stop()
     try await running
     let halfway = try #require(try await rig.store.campaigns.show("relay"))
-    #expect(halfway.counters.inDoubt == 0)
-    #expect(halfway.counters.pruned == halfway.counters.outcomes[.unregistered] ?? 0)
+    expect(halfway.counters.inDoubt, is: 0)
+    expect(halfway.counters.pruned == halfway.counters.outcomes[.unregistered] ?? 0)
     try await rig.worker("second", window: 300).run()
     let record = try #require(try await rig.store.campaigns.show("relay"))
-    #expect(record.counters.outcomes == [.accepted: 750, .unregistered: 250])
-    #expect(record.counters.pruned == 250)
-    #expect(record.counters.resent == 0)
-    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+    expect(record.counters.outcomes, is: [.accepted: 750, .unregistered: 250])
+    expect(record.counters.pruned, is: 250)
+    expect(record.counters.resent, is: 0)
+    expect(await rig.simulator.counters().duplicatesReceived, is: 0)
   }
 
   /// Eight workers are past their guard trials. From one moment on, APNs rejects every token.
@@ -347,10 +348,10 @@ import Testing
       try await group.waitForAll()
     }
     let record = try #require(try await rig.store.campaigns.show("fleet"))
-    #expect(record.reason?.contains("probably the wrong environment") == true)
+    expect(record.reason?.contains("probably the wrong environment"), is: true)
     // The bound is a tenth of twice the minimum in the trial, and the same after it. Half of that is added if the sum
     // was halved in between, and one or two for each worker. Without the shared guard, each worker quarantined 100.
-    #expect(record.counters.quarantined <= 16 + 16 + 8 + 2 * 8, "\(record.counters.quarantined)")
-    #expect(record.counters.outcomes[.badToken] ?? 0 == record.counters.quarantined)
+    expect(record.counters.quarantined <= 16 + 16 + 8 + 2 * 8, "\(record.counters.quarantined)")
+    expect(record.counters.outcomes[.badToken] ?? 0 == record.counters.quarantined)
   }
 }

@@ -7,6 +7,7 @@ import PushTransport
 import PushWorker
 import Redis
 import Synchronization
+import TestKit
 import TestSupport
 import Testing
 
@@ -63,9 +64,9 @@ struct JobIntakeRunTests {
     let log = EventLog()
     try await rig.worker("w", log: log).run()
     let dead = try await dead(rig)
-    #expect(dead.map(\.id) == ["bad"] && dead[0].reason.contains(key), "\(dead) \(log.all)")
-    #expect(try await rig.store.campaigns.find("good")?.counters.outcomes == [.accepted: 1])
-    #expect(try await client.command("HLEN", "{\(rig.keys.namespace)}:attempts").get().integer == 0)
+    expect(dead.map(\.id) == ["bad"] && dead[0].reason.contains(key), "\(dead) \(log.all)")
+    expect(try await rig.store.campaigns.find("good")?.counters.outcomes, is: [.accepted: 1])
+    expect(try await client.command("HLEN", "{\(rig.keys.namespace)}:attempts").get().integer, is: 0)
     await client.close()
   }
 
@@ -79,10 +80,10 @@ struct JobIntakeRunTests {
     try await rig.submit("waited", past, audience: #"{"segment":"vip"}"#)
     try await rig.worker("w").run()
     let dead = try await dead(rig)
-    #expect(Set(dead.compactMap(\.id)) == ["typo", "meant"], "2020 is more than 366 days ago")
-    #expect(dead.allSatisfy { $0.reason.hasPrefix("sendAt: 2020-01-01T00:00:00") && $0.hint.contains("late") })
-    #expect(try await rig.store.campaigns.find("typo") == nil)
-    #expect(try await rig.store.campaigns.find("waited")?.counters.outcomes == [.accepted: 5])
+    expect(Set(dead.compactMap(\.id)), is: ["typo", "meant"], "2020 is more than 366 days ago")
+    expect(dead.allSatisfy { $0.reason.hasPrefix("sendAt: 2020-01-01T00:00:00") && $0.hint.contains("late") })
+    expect(try await rig.store.campaigns.find("typo") == nil)
+    expect(try await rig.store.campaigns.find("waited")?.counters.outcomes, is: [.accepted: 5])
   }
 
   @Test func jobThatMetDamageCanBeRetriedAfterTheRepair() async throws {
@@ -95,13 +96,13 @@ struct JobIntakeRunTests {
     try await rig.push(raw: job)
     try await rig.worker("w").run()
     let entry = try #require(try await dead(rig).first)
-    #expect(entry.hint.contains("carillon dead retry"))
+    expect(entry.hint.contains("carillon dead retry"))
     _ = try await client.command("DEL", key).get()
     try await rig.store.audiences.add((0..<5).map { "u\($0)" }, to: "vip")
     let apps = JobApps.known(["news": [rig.channel.services[0].service]])
     _ = try await rig.store.queue.submit(entry.job, as: CampaignJob.parse(entry.job, apps), from: entry.key)
     try await rig.worker("w").run()
-    #expect(try await rig.store.campaigns.find("bad")?.counters.outcomes == [.accepted: 5])
+    expect(try await rig.store.campaigns.find("bad")?.counters.outcomes, is: [.accepted: 5])
     await client.close()
   }
 
@@ -116,10 +117,10 @@ struct JobIntakeRunTests {
     try await rig.until { log.all.filter { $0.contains("could not activate a job") }.count > 1 }
     await worker.stop()
     try await running
-    #expect(try await dead(rig).isEmpty)
+    expect(try await dead(rig).isEmpty)
     try await rig.command("DEL", "running")
     try await rig.worker("w").run()
-    #expect(try await rig.store.campaigns.find("good")?.counters.outcomes == [.accepted: 1], "\(log.all)")
+    expect(try await rig.store.campaigns.find("good")?.counters.outcomes, is: [.accepted: 1], "\(log.all)")
   }
 
   /// Makes workers take the job off the queue, begin its intake, and die.
@@ -129,7 +130,7 @@ struct JobIntakeRunTests {
       let instance = WorkerInstance(name: "dead\(number)", using: &chance)
       let job = try #require(try await rig.store.queue.awaitJob(worker: instance.name, seconds: 5, now: 1))
       let attempts = try #require(try await rig.store.queue.beginJob(job, instance: instance))
-      #expect(attempts.otherLives == number && attempts.failures == 0)
+      expect(attempts.otherLives == number && attempts.failures == 0)
       _ = try await rig.store.fleet.removeWorker(instance.name)
     }
   }
@@ -143,15 +144,15 @@ struct JobIntakeRunTests {
     try await rig.worker("w").run()
     let dead = try await dead(rig)
     if deaths < 3 {
-      #expect(dead.isEmpty)
-      #expect(try await rig.store.campaigns.find("fatal")?.state == .completed)
+      expect(dead.isEmpty)
+      expect(try await rig.store.campaigns.find("fatal")?.state, is: .completed)
     } else {
-      #expect(dead.map(\.id) == ["fatal"])
-      #expect(dead[0].reason == "3 workers ended while they activated this job")
+      expect(dead.map(\.id), is: ["fatal"])
+      expect(dead[0].reason, is: "3 workers ended while they activated this job")
     }
-    #expect(try await rig.store.campaigns.find("good")?.state == .completed)
+    expect(try await rig.store.campaigns.find("good")?.state, is: .completed)
     // The step that takes a job off the list also removes its count of attempts.
-    #expect(try await rig.command("HLEN", "attempts").integer == 0)
+    expect(try await rig.command("HLEN", "attempts").integer, is: 0)
   }
 
   /// No push waits for an endless check, and other jobs wait for it at most until the time limit.
@@ -182,10 +183,10 @@ struct JobIntakeRunTests {
     end.signal()
     try await running
     let moved = try await dead(rig)
-    #expect(moved.map(\.id) == ["slow"])
+    expect(moved.map(\.id), is: ["slow"])
     let expected =
       isLarge ? "collapseId" : "the job is too expensive: its check took more than 0.5 seconds of processor time"
-    #expect(moved[0].reason.contains(expected), "\(moved[0].reason) \(log.all)")
+    expect(moved[0].reason.contains(expected), "\(moved[0].reason) \(log.all)")
   }
 
   /// A small entry of the list whose job takes long to take in. It must not delay other jobs.
@@ -238,12 +239,12 @@ struct JobIntakeRunTests {
     for await _ in begun {}
     try await rig.push(raw: Self.good)
     try await rig.until { try await rig.store.campaigns.find("good")?.state == .completed }
-    if entry == .audience { #expect(try await rig.store.campaigns.find("counted") == nil) }
+    if entry == .audience { expect(try await rig.store.campaigns.find("counted") == nil) }
     end.signal()
     if entry == .audience {
       try await rig.until { try await rig.store.campaigns.find("counted") != nil }
       let record = try #require(try await rig.store.campaigns.find("counted"))
-      #expect(record.approval.estimate?.targets == 5 && record.state == .paused, "\(record)")
+      expect(record.approval.estimate?.targets == 5 && record.state == .paused, "\(record)")
     }
     await worker.stop()
     try await running
@@ -285,8 +286,8 @@ struct JobIntakeRunTests {
     }
     try await rig.push(raw: Self.good)
     try await rig.until { await rig.simulator.counters().accepted == 1 }
-    for id in expensive { #expect(try await rig.store.campaigns.find(id) == nil) }
-    #expect(try await dead(rig).isEmpty)
+    for id in expensive { expect(try await rig.store.campaigns.find(id) == nil) }
+    expect(try await dead(rig).isEmpty)
     end.signal()
     for id in expensive {
       try await rig.until { try await rig.store.campaigns.find(id)?.state == .completed }
@@ -312,9 +313,9 @@ struct JobIntakeRunTests {
     for number in 0..<5 { try await rig.push(raw: Self.job("slow\(number)", #""audience":{"users":["u1"]}"#)) }
     try await rig.push(raw: Self.good)
     try await worker.run()
-    #expect(try await rig.store.campaigns.find("good")?.state == .completed)
-    #expect(try await dead(rig).count == 5)
-    #expect(OverdueChecks.since != nil)
+    expect(try await rig.store.campaigns.find("good")?.state, is: .completed)
+    expect(try await dead(rig).count, is: 5)
+    expect(OverdueChecks.since != nil)
   }
 
   /// The reading of campaigns' large jobs does not use the places for prepared slices.
@@ -350,7 +351,7 @@ struct JobIntakeRunTests {
     try await rig.until { try await rig.store.campaigns.find("good")?.state == .completed }
     end.signal()
     try await running
-    for id in ids { #expect(try await rig.store.campaigns.find(id)?.counters.outcomes == [.accepted: 4]) }
+    for id in ids { expect(try await rig.store.campaigns.find(id)?.counters.outcomes, is: [.accepted: 4]) }
   }
 
   /// A stopping worker does not wait for a check. The job goes back to the queue without a counted attempt.
@@ -376,7 +377,7 @@ struct JobIntakeRunTests {
     await worker.stop(within: 3600)
     try await running
     end.signal()
-    #expect(try await rig.command("LINDEX", "campaigns", "0").bytes.map(Array.init) == Array(job.utf8))
-    #expect(try await rig.command("HLEN", "attempts").integer == 0)
+    expect(try await rig.command("LINDEX", "campaigns", "0").bytes.map(Array.init), is: Array(job.utf8))
+    expect(try await rig.command("HLEN", "attempts").integer, is: 0)
   }
 }

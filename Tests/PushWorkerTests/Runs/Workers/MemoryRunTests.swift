@@ -5,11 +5,12 @@ import CampaignStore
 import PushCore
 import PushWorker
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
 /// Campaigns for which Redis has too little memory. They wait and report the reason.
-@Suite struct MemoryRunTests {
+struct MemoryRunTests {
   @Test(arguments: [1, 200])
   func campaignWithoutMemoryWaitsWithAReason(partitions: Int) async throws {
     let server = try await RedisServer.start(.single)
@@ -28,16 +29,16 @@ import Testing
     let log = EventLog()
     async let running: Void = rig.worker("w", window: 1000, log: log).run()
     try await rig.until { try await rig.store.campaigns.show("large")?.waiting?.reason.hasPrefix("memory: ") == true }
-    #expect(await rig.simulator.counters().accepted == 0)
+    expect(await rig.simulator.counters().accepted, is: 0)
     // The large campaign does not delay a small one.
     try await rig.submit("small", audience: #"{"users":["u1","u2"]}"#)
     try await rig.until { try await rig.store.campaigns.show("small")?.state == .completed }
-    #expect(await rig.simulator.counters().accepted == 2)
+    expect(await rig.simulator.counters().accepted, is: 2)
     _ = try await server.command("config", "set", "maxmemory", "0")
     try await running
     let record = try #require(try await rig.store.campaigns.show("large"))
-    #expect(record.state == .completed && record.counters.outcomes == [.accepted: users], "\(log.all)")
-    #expect(!log.all.contains { $0.contains("out of memory") }, "\(log.all)")
+    expect(record.state == .completed && record.counters.outcomes == [.accepted: users], "\(log.all)")
+    expect(!log.all.contains { $0.contains("out of memory") }, "\(log.all)")
     await server.stop()
   }
 }

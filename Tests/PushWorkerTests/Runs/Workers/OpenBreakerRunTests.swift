@@ -4,6 +4,7 @@ import APNsSimulator
 import CampaignStore
 import PushCore
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -33,15 +34,15 @@ import Testing
     let log = EventLog()
     let (rig, _, run) = try await refusedCampaign(engine, log)
     let burnt = await rig.simulator.counters().received
-    #expect(burnt < 150, "a window, and what made the breaker open")
+    expect(burnt < 150, "a window, and what made the breaker open")
     await rig.simulator.set(SimulatorKnobs())
     try await run.value
     let record = try #require(try await rig.store.campaigns.show("refused"))
-    #expect(record.counters.outcomes == [.accepted: 300])
-    #expect(log.all.contains { $0.hasPrefix("breakerClosed(") }, "\(log.all)")
+    expect(record.counters.outcomes, is: [.accepted: 300])
+    expect(log.all.contains { $0.hasPrefix("breakerClosed(") }, "\(log.all)")
     let counters = await rig.simulator.counters()
-    #expect(counters.received == 300 + (counters.reasons["ServiceUnavailable"] ?? 0))
-    #expect(counters.duplicates == 0)
+    expect(counters.received, is: 300 + (counters.reasons["ServiceUnavailable"] ?? 0))
+    expect(counters.duplicates, is: 0)
   }
 
   @Test(arguments: PushEngineKind.one(for: "outageOfOneEndpointDoesNotStopAnotherApp"))
@@ -68,12 +69,12 @@ import Testing
         #"{"id":"elsewhere","app":"sport","lane":"bulk","audience":{"tokens":[\#(list)]},"apns":{"payload":{"aps":{"alert":"hi"}}}}"#
     )
     try await rig.until { try await rig.store.campaigns.show("elsewhere")?.state == .completed }
-    #expect(try await rig.store.campaigns.show("elsewhere")?.counters.outcomes == [.accepted: 200])
-    #expect(try await rig.store.campaigns.show("refused")?.state == .active)
+    expect(try await rig.store.campaigns.show("elsewhere")?.counters.outcomes, is: [.accepted: 200])
+    expect(try await rig.store.campaigns.show("refused")?.state, is: .active)
     await rig.simulator.set(SimulatorKnobs())
     try await run.value
-    #expect(try await rig.store.campaigns.show("refused")?.counters.outcomes == [.accepted: 3000])
-    #expect(await rig.simulator.counters().duplicates == 0)
+    expect(try await rig.store.campaigns.show("refused")?.counters.outcomes, is: [.accepted: 3000])
+    expect(await rig.simulator.counters().duplicates, is: 0)
   }
 
   @Test(arguments: PushEngineKind.one(for: "campaignIsCancelledWhileTheBreakerIsOpen"))
@@ -82,10 +83,10 @@ import Testing
     try await rig.store.campaigns.control("refused", .cancel)
     try await run.value
     let record = try #require(try await rig.store.campaigns.show("refused"))
-    #expect(record.state == .cancelled)
+    expect(record.state, is: .cancelled)
     // A slice that was parked before its expansion ends without targets.
-    #expect(record.counters.targets > 0)
-    #expect(record.counters.outcomes == [.cancelled: record.counters.targets])
+    expect(record.counters.targets > 0)
+    expect(record.counters.outcomes, is: [.cancelled: record.counters.targets])
   }
 
   @Test(arguments: PushEngineKind.one(for: "pauseWithAnOpenBreakerLeavesNothingInDoubt"))
@@ -98,8 +99,8 @@ import Testing
     await rig.simulator.set(SimulatorKnobs())
     try await rig.store.campaigns.control("refused", .resume)
     try await rig.worker("w2").run()
-    #expect(try await rig.store.campaigns.show("refused")?.counters.outcomes == [.accepted: 300])
-    #expect(await rig.simulator.counters().duplicates == 0)
+    expect(try await rig.store.campaigns.show("refused")?.counters.outcomes, is: [.accepted: 300])
+    expect(await rig.simulator.counters().duplicates, is: 0)
   }
 
   @Test(arguments: PushEngineKind.one(for: "targetsThatWaitForTheBreakerExpireInTime"))
@@ -107,7 +108,7 @@ import Testing
     let (rig, _, run) = try await refusedCampaign(engine, EventLog(), #","expiration":"6s""#)
     try await run.value
     let record = try #require(try await rig.store.campaigns.show("refused"))
-    #expect(record.counters.outcomes == [.expired: 300])
+    expect(record.counters.outcomes, is: [.expired: 300])
   }
 
   @Test(arguments: PushEngineKind.one(for: "workerStopsWhileTheBreakerIsOpen"))
@@ -116,8 +117,8 @@ import Testing
     await worker.stop()
     try await run.value
     let record = try #require(try await rig.store.campaigns.show("refused"))
-    #expect(record.counters.inDoubt == 0)
-    #expect(record.counters.outcomes.isEmpty)
+    expect(record.counters.inDoubt, is: 0)
+    expect(record.counters.outcomes.isEmpty)
   }
 
   @Test(arguments: PushEngineKind.one(for: "failedPushIsSoonRetriedOnAnotherConnection"))
@@ -135,12 +136,12 @@ import Testing
     try await rig.submit("hiccup")
     // The second wait after a 5xx would take a quarter of an hour.
     try await rig.worker("w", retry: RetryPolicy(firstServerError: 1, tooManyRequests: 1)).run()
-    #expect(try await rig.store.campaigns.show("hiccup")?.counters.outcomes == [.accepted: 40])
+    expect(try await rig.store.campaigns.show("hiccup")?.counters.outcomes, is: [.accepted: 40])
     let requests = try RequestLine.read(log)
-    #expect(requests.count == 50)
+    expect(requests.count, is: 50)
     for (token, both) in Dictionary(grouping: requests, by: \.token) where both.count > 1 {
-      #expect(both.map { $0.status == "200" } == [false, true], "\(token)")
-      #expect(both[0].connection != both[1].connection)
+      expect(both.map { $0.status == "200" }, is: [false, true], "\(token)")
+      expect(both[0].connection != both[1].connection)
     }
   }
 }

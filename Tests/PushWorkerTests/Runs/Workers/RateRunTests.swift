@@ -5,6 +5,7 @@ import Foundation
 import PushCore
 import PushTransport
 import PushWorker
+import TestKit
 import TestSupport
 import Testing
 
@@ -31,10 +32,10 @@ import Testing
   private func expectRate(_ perSecond: Double, _ log: URL, since start: Int, count: Int) throws {
     let arrivals = try arrivals(log).sorted()
     try FileManager.default.removeItem(at: log)
-    #expect(arrivals.count == count)
+    expect(arrivals.count, is: count)
     for (number, at) in arrivals.enumerated() {
       let most = Self.most(perSecond, after: at - start)
-      #expect(Double(number + 1) <= most, "\(number + 1) of \(most) after \(at - start) ms")
+      expect(Double(number + 1) <= most, "\(number + 1) of \(most) after \(at - start) ms")
       guard Double(number + 1) <= most else { return }
     }
   }
@@ -53,9 +54,9 @@ import Testing
     }
     try expectRate(300, log, since: start, count: 900)
     let record = try #require(try await rig.store.campaigns.show("steady"))
-    #expect(record.counters.outcomes == [.accepted: 900])
-    #expect(record.delivery.rate == .perSecond(300))
-    #expect(await rig.simulator.counters().duplicates == 0)
+    expect(record.counters.outcomes, is: [.accepted: 900])
+    expect(record.delivery.rate, is: .perSecond(300))
+    expect(await rig.simulator.counters().duplicates, is: 0)
   }
 
   /// Slices with one or two targets, which are processed in batches.
@@ -67,7 +68,7 @@ import Testing
     try await rig.submit("small", #","rate":150"#)
     try await rig.worker("w").run()
     try expectRate(150, log, since: start, count: 450)
-    #expect(try await rig.store.campaigns.show("small")?.counters.outcomes == [.accepted: 450])
+    expect(try await rig.store.campaigns.show("small")?.counters.outcomes, is: [.accepted: 450])
   }
 
   @Test(arguments: PushEngineKind.one(for: "allCampaignsOfAnAppShareItsRate"))
@@ -79,7 +80,9 @@ import Testing
     for id in ["a", "b", "c"] { try await rig.submit(id) }
     try await rig.worker("w").run()
     try expectRate(300, log, since: start, count: 900)
-    for id in ["a", "b", "c"] { #expect(try await rig.store.campaigns.show(id)?.counters.outcomes == [.accepted: 300]) }
+    for id in ["a", "b", "c"] {
+      expect(try await rig.store.campaigns.show(id)?.counters.outcomes, is: [.accepted: 300])
+    }
   }
 
   @Test(arguments: PushEngineKind.one(for: "campaignThatWaitsForItsRateIsCancelledImmediately"))
@@ -90,17 +93,17 @@ import Testing
     async let running: Void = worker.run()
     try await rig.until { try await rig.store.campaigns.show("slow")?.waiting != nil }
     let waiting = try #require(try await rig.store.campaigns.show("slow")?.waiting)
-    #expect(waiting.reason == "rate: its job limits it to 0.001 pushes per second")
-    #expect(waiting.since != nil)
-    #expect(try await rig.store.campaigns.control("slow", .pause) == .paused)
+    expect(waiting.reason, is: "rate: its job limits it to 0.001 pushes per second")
+    expect(waiting.since != nil)
+    expect(try await rig.store.campaigns.control("slow", .pause), is: .paused)
     try await rig.until { try await rig.store.campaigns.show("slow")?.counters.inDoubt == 0 }
-    #expect(try await rig.store.campaigns.control("slow", .resume) == .active)
-    #expect(try await rig.store.campaigns.control("slow", .cancel) == .cancelled)
+    expect(try await rig.store.campaigns.control("slow", .resume), is: .active)
+    expect(try await rig.store.campaigns.control("slow", .cancel), is: .cancelled)
     try await running
     let record = try #require(try await rig.store.campaigns.show("slow"))
-    #expect(record.waiting == nil)
-    #expect(record.counters.outcomes == [.accepted: 1, .cancelled: record.counters.targets - 1])
-    #expect(await rig.simulator.counters().received == 1)
+    expect(record.waiting, is: nil)
+    expect(record.counters.outcomes, is: [.accepted: 1, .cancelled: record.counters.targets - 1])
+    expect(await rig.simulator.counters().received, is: 1)
   }
 
   /// The rate follows from the number of targets. The first slice gives an estimate of this number. The estimate is not
@@ -116,12 +119,12 @@ import Testing
       try await group.waitForAll()
     }
     let record = try #require(try await rig.store.campaigns.show("in-time"))
-    #expect(record.counters.outcomes == [.accepted: 600])
+    expect(record.counters.outcomes, is: [.accepted: 600])
     // A later start leaves less time until the end.
     let (from, to) = (try #require(record.times.startedAt), try #require(record.times.finishedAt))
     let time = record.delivery.rate == .over(seconds: 4) ? 4000 : max(0, end - from)
-    #expect(to - from >= time * 5 / 8, "\(to - from) of \(time) ms")
-    #expect(await rig.simulator.counters().duplicates == 0)
+    expect(to - from >= time * 5 / 8, "\(to - from) of \(time) ms")
+    expect(await rig.simulator.counters().duplicates, is: 0)
   }
 
   /// There are more campaigns than a worker can hold slices, and each campaign has more targets than the window.
@@ -136,7 +139,7 @@ import Testing
     try await rig.submit("plain", #","lane":"bulk""#)
     try await rig.until { try await rig.store.campaigns.show("plain")?.state == .completed }
     let received = await rig.simulator.counters().received
-    #expect((460...470).contains(received), "\(received)")
+    expect((460...470).contains(received), "\(received)")
     await worker.stop()
     try await running.value
   }
@@ -147,6 +150,6 @@ import Testing
     let rig = try await WorkerRig(engine: engine, users: 300)
     try await rig.submit("late", #","rate":0.001,"expiration":"2020-01-01T00:00:00Z""#)
     try await rig.worker("w").run()
-    #expect(try await rig.store.campaigns.show("late")?.counters.outcomes == [.expired: 300])
+    expect(try await rig.store.campaigns.show("late")?.counters.outcomes, is: [.expired: 300])
   }
 }

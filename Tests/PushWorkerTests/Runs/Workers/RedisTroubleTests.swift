@@ -7,11 +7,12 @@ import Glibc
 import PushCore
 import PushWorker
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
 /// Redis rejects commands or goes away while pushes are answered. No worker dies, so no target is in doubt.
-@Suite struct RedisTroubleTests {
+struct RedisTroubleTests {
   private func run(
     _ engine: PushEngineKind, _ fields: String, partitions: Int = 4,
     arguments: [String] = ["--appendonly", "yes", "--appendfsync", "always"],
@@ -27,10 +28,10 @@ import Testing
     try await trouble(server, log, rig)
     try await running
     let record = try #require(try await rig.store.campaigns.show("trouble"))
-    #expect(record.state == .completed)
-    #expect(record.counters.outcomes == [.accepted: 3000], "\(log.all)")
-    #expect(record.counters.resent == 0)
-    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+    expect(record.state, is: .completed)
+    expect(record.counters.outcomes, is: [.accepted: 3000], "\(log.all)")
+    expect(record.counters.resent, is: 0)
+    expect(await rig.simulator.counters().duplicatesReceived, is: 0)
     await server.stop()
   }
 
@@ -86,10 +87,10 @@ import Testing
     try await proxy.retarget(to: new.port)
     try await running
     let record = try #require(try await rig.client(url).campaigns.show("moves"))
-    #expect(record.state == .completed)
-    #expect(record.counters.outcomes == [.accepted: 3000], "\(log.all)")
-    #expect(record.counters.resent == 0)
-    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+    expect(record.state, is: .completed)
+    expect(record.counters.outcomes, is: [.accepted: 3000], "\(log.all)")
+    expect(record.counters.resent, is: 0)
+    expect(await rig.simulator.counters().duplicatesReceived, is: 0)
     await proxy.stop()
     await new.stop()
     await old.stop()
@@ -107,13 +108,13 @@ import Testing
     let worker = rig.worker("w", log: log)
     async let running: Void = worker.run()
     try await rig.until { log.all.contains { $0.contains("jobs stay in the queue") } }
-    #expect(try await rig.store.campaigns.find("waits") == nil)
-    #expect(try await server.command("llen", rig.keys.campaigns) == "1")
+    expect(try await rig.store.campaigns.find("waits") == nil)
+    expect(try await server.command("llen", rig.keys.campaigns), is: "1")
     _ = try await server.command("config", "set", "maxmemory", "0")
     // The job was not lost, because the worker ends only after it has taken in and run the job.
     try await running
-    #expect(try await rig.store.campaigns.find("waits")?.counters.outcomes == [.accepted: 10])
-    #expect(log.all.count { $0.contains("jobs stay in the queue") } == 1)
+    expect(try await rig.store.campaigns.find("waits")?.counters.outcomes, is: [.accepted: 10])
+    expect(log.all.count { $0.contains("jobs stay in the queue") }, is: 1)
     await server.stop()
   }
 
@@ -156,10 +157,10 @@ import Testing
     await worker.stop()
     try await running
     let record = try #require(try await rig.store.campaigns.show("slow"))
-    #expect(log.all.contains { $0.contains("serverChanged") })
-    #expect(record.state == .completed)
-    #expect(record.counters.outcomes == [.accepted: 120], "\(log.all)")
-    #expect(await rig.simulator.counters().duplicatesReceived == 0, "\(log.all) \(record.counters)")
+    expect(log.all.contains { $0.contains("serverChanged") })
+    expect(record.state, is: .completed)
+    expect(record.counters.outcomes, is: [.accepted: 120], "\(log.all)")
+    expect(await rig.simulator.counters().duplicatesReceived, is: 0, "\(log.all) \(record.counters)")
     await proxy.stop()
     await server.stop()
   }
@@ -183,9 +184,9 @@ import Testing
     try await rig.command("ZADD", "schedule", isDue ? "1" : String(later), "later")
     _ = try await server.command("save")
     try await rig.register(40)
-    #expect(try await rig.store.queue.promote(["later"]) == ["later"])
+    expect(try await rig.store.queue.promote(["later"]), is: ["later"])
     _ = try await rig.store.audiences.fixPartitions(of: CampaignJob.parse(job, .any([APNsService()])))
-    #expect(try #require(try await rig.store.campaigns.find("later")).slices.total < 64)
+    expect(try #require(try await rig.store.campaigns.find("later")).slices.total < 64)
     let log = EventLog()
     let worker = rig.worker("w", drains: false, log: log)
     async let running: Void = worker.run()
@@ -197,9 +198,9 @@ import Testing
     await worker.stop()
     try await running
     let record = try #require(try await rig.store.campaigns.show("later"))
-    #expect(record.counters.outcomes == [.accepted: 40], "\(log.all)")
-    #expect(try await rig.results("later").count == 40)
-    #expect(await rig.simulator.counters().duplicatesReceived == 0)
+    expect(record.counters.outcomes, is: [.accepted: 40], "\(log.all)")
+    expect(try await rig.results("later").count, is: 40)
+    expect(await rig.simulator.counters().duplicatesReceived, is: 0)
     await server.stop()
   }
 }

@@ -6,6 +6,7 @@ import PushCore
 import PushTransport
 import PushWorker
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
@@ -43,25 +44,25 @@ struct RegistrationRunTests {
       for worker in workers { await worker.stop() }
       try await group.waitForAll()
     }
-    #expect(try await rig.store.registry.user("ada")?.devices.map(\.token) == [WorkerRig.token(7)])
-    #expect(try await rig.store.registry.user("ada")?.devices.first?.app == "news")
-    for user in ["u7", "u8"] { #expect(try await rig.store.registry.user(user) == nil) }
-    #expect(try await rig.store.registry.user("u9")?.devices.count == 1)
-    #expect(try await rig.store.registry.user("u11")?.attributes == Array(#"{"plan":"gold"}"#.utf8))
-    #expect(try await rig.store.audiences.lists(of: "u11").segments == ["vip"])
-    #expect(try await rig.store.audiences.lists(of: "u12").suppression == [SuppressionList(app: "news")])
-    #expect(try await rig.store.registry.user("u2499")?.devices.count == 1)
+    expect(try await rig.store.registry.user("ada")?.devices.map(\.token), is: [WorkerRig.token(7)])
+    expect(try await rig.store.registry.user("ada")?.devices.first?.app, is: "news")
+    for user in ["u7", "u8"] { expect(try await rig.store.registry.user(user) == nil) }
+    expect(try await rig.store.registry.user("u9")?.devices.count, is: 1)
+    expect(try await rig.store.registry.user("u11")?.attributes, is: Array(#"{"plan":"gold"}"#.utf8))
+    expect(try await rig.store.audiences.lists(of: "u11").segments, is: ["vip"])
+    expect(try await rig.store.audiences.lists(of: "u12").suppression, is: [SuppressionList(app: "news")])
+    expect(try await rig.store.registry.user("u2499")?.devices.count, is: 1)
     let story = try #require(try await rig.store.campaigns.find("story"))
-    #expect(story.counters.targets == 2, "the campaign started before its events were applied")
-    #expect(try await rig.store.results.receipts(of: story) == [.delivered: 0, .opened: 1, .dismissed: 0])
+    expect(story.counters.targets, is: 2, "the campaign started before its events were applied")
+    expect(try await rig.store.results.receipts(of: story), is: [.delivered: 0, .opened: 1, .dismissed: 0])
     var dead: [DeadJob] = []
     try await rig.store.queue.forEachDeadJob { dead.append($0) }
     let deadEvents = dead.map { String(decoding: $0.job, as: UTF8.self) }.sorted { $0.count < $1.count }
-    #expect(deadEvents == ["nonsense", zoneless])
-    #expect(dead.allSatisfy { $0.list == .registrations } && dead.contains { $0.reason.contains("abbreviation") })
+    expect(deadEvents, is: ["nonsense", zoneless])
+    expect(dead.allSatisfy { $0.list == .registrations } && dead.contains { $0.reason.contains("abbreviation") })
     let device = try #require(try await rig.store.registry.user("zoneless")?.devices.first)
-    #expect(device.timezone == "" && device.locale == "de")
-    #expect(log.all.filter { $0.contains("eventsRefused") }.count == 1, "\(log.all)")
+    expect(device.timezone == "" && device.locale == "de")
+    expect(log.all.filter { $0.contains("eventsRefused") }.count, is: 1, "\(log.all)")
   }
 
   /// The events stay on the list until they are applied. If the maintenance leader dies in between, this costs the time
@@ -81,9 +82,9 @@ struct RegistrationRunTests {
       raw: #"{"id":"ada","app":"news","audience":{"users":["ada"]},"apns":{"payload":{"aps":{"alert":"hi"}}}}"#)
     try await rig.worker("a", log: log).run()
     for id in ["everybody", "ada"] {
-      #expect(try await rig.store.campaigns.find(id)?.counters.outcomes == [.accepted: 1], "\(log.all)")
+      expect(try await rig.store.campaigns.find(id)?.counters.outcomes, is: [.accepted: 1], "\(log.all)")
     }
-    #expect(!log.all.contains { $0.contains("eventsNotApplied") })
+    expect(!log.all.contains { $0.contains("eventsNotApplied") })
   }
 
   /// A worker that skipped the campaign checks it again when the wait is over. It logs the number of remaining events.
@@ -99,7 +100,7 @@ struct RegistrationRunTests {
     let presence = rig.keys.home + "presence:other:0123456789abcdef"
     let housekeeper = try await ChildProcess.start(
       "redis-cli", ["-u", RedisServer.shared.url, "subscribe", presence])
-    #expect(await housekeeper.line(containing: presence) != nil)
+    expect(await housekeeper.line(containing: presence) != nil)
     let log = EventLog()
     let worker = rig.worker("a", drains: false, log: log)
     try await withThrowingTaskGroup { group in
@@ -111,8 +112,8 @@ struct RegistrationRunTests {
       try await group.waitForAll()
     }
     housekeeper.send(signal: SIGKILL)
-    #expect(
-      log.all.filter { $0.contains("eventsNotApplied") } == [#"eventsNotApplied(campaign: "a", events: 1)"#],
+    expect(
+      log.all.filter { $0.contains("eventsNotApplied") }, is: [#"eventsNotApplied(campaign: "a", events: 1)"#],
       "\(log.all)")
   }
 }

@@ -5,11 +5,12 @@ import CampaignStore
 import PushCore
 import PushWorker
 import Redis
+import TestKit
 import TestSupport
 import Testing
 
 /// Takeover of slices and jobs of another worker.
-@Suite struct TakeoverTests {
+struct TakeoverTests {
   /// Leaves sealed slices with `granted` targets in doubt each, like a worker that died.
   private func leaveDoubt(
     _ rig: WorkerRig, _ id: String, slices: Int = 1, granted: Int, lease: Int = 1
@@ -26,7 +27,7 @@ import Testing
         filter: DeviceFilter(service: "apns", kind: .alert, app: "news", environment: "production"))
       var nothing = OutcomeBatch()
       let request = CommitRequest(seal: ledger.claim, expected: .acknowledged(SliceVersion()), credit: granted)
-      #expect(try await ledger.commit(&nothing, request).granted == granted)
+      expect(try await ledger.commit(&nothing, request).granted, is: granted)
     }
     // The worker is on the list of workers and silent, so its slices are taken over.
     _ = try await rig.store.fleet.heartbeat(worker: "dead", timeout: 1)
@@ -40,13 +41,13 @@ import Testing
     try await rig.store.campaigns.reportWaiting("again", worker: "dead", reason: "push service unreachable", since: 1)
     let log = EventLog()
     try await rig.worker("heir", lease: 100, log: log).run()
-    #expect(try await rig.command("HEXISTS", "waiting:again", "dead").integer == 0, "the dead wait for nothing")
+    expect(try await rig.command("HEXISTS", "waiting:again", "dead").integer, is: 0, "the dead wait for nothing")
     let record = try #require(try await rig.store.campaigns.show("again"))
-    #expect(record.state == .completed, "\(log.all)")
-    #expect(record.counters.outcomes == [.accepted: 50])
-    #expect(record.counters.resent == 20)
-    #expect(log.all.contains { $0.contains("takenOver") })
-    #expect(log.all.contains { $0.contains("requeued") })
+    expect(record.state, is: .completed, "\(log.all)")
+    expect(record.counters.outcomes, is: [.accepted: 50])
+    expect(record.counters.resent, is: 20)
+    expect(log.all.contains { $0.contains("takenOver") })
+    expect(log.all.contains { $0.contains("requeued") })
   }
 
   /// The reply that gave the last slice to an idle worker is lost. The worker lives, so no other worker takes the
@@ -70,7 +71,7 @@ import Testing
     try await rig.until { try await rig.store.campaigns.show("lost")?.times.finishedAt != nil }
     await worker.stop()
     try await running
-    #expect(try await rig.store.campaigns.show("lost")?.counters.outcomes == [.accepted: 20], "\(log.all)")
+    expect(try await rig.store.campaigns.show("lost")?.counters.outcomes, is: [.accepted: 20], "\(log.all)")
   }
 
   /// Several slices in doubt share the window. While one reads its targets, another gets none of its credit.
@@ -88,11 +89,11 @@ import Testing
     try await rig.submit("again")
     try await leaveDoubt(rig, "again", slices: 4, granted: 20)
     try await rig.worker("heir", window: 20, lease: 6000).run()
-    #expect(try await rig.store.campaigns.show("again")?.counters.resent == 80)
+    expect(try await rig.store.campaigns.show("again")?.counters.resent, is: 80)
     // In any 21 pushes in a row, the last was sent after the first was answered.
     let times = try RequestLine.read(path).map(\.time).sorted()
     let gaps = zip(times, times.dropFirst(20)).map { $1 - $0 }
-    #expect(times.count == 200 && gaps.allSatisfy { $0 >= latency }, "\(gaps)")
+    expect(times.count == 200 && gaps.allSatisfy { $0 >= latency }, "\(gaps)")
   }
 
   @Test(arguments: PushEngineKind.one(for: "lastReferenceToAHeldSliceIsKept"))
@@ -105,8 +106,8 @@ import Testing
     try await rig.store.slices.requeue(SliceReference(campaign: "kept", partition: 0), lane: .normal, worker: "dead")
     try await rig.worker("heir", lease: 100).run()
     let record = try #require(try await rig.store.campaigns.show("kept"))
-    #expect(record.counters.outcomes == [.accepted: 50])
-    #expect(record.counters.resent == 20)
+    expect(record.counters.outcomes, is: [.accepted: 50])
+    expect(record.counters.resent, is: 20)
   }
 
   /// With 50 pushes a second, its own slice keeps the new owner busy for ten seconds. Targets in doubt must not wait
@@ -127,9 +128,9 @@ import Testing
       return await rig.simulator.counters().received > 0
     }
     try await rig.until { try await rig.store.slices.processing(of: "heir").count == 4 }
-    #expect(log.all.contains { $0.contains("requeued") }, "\(log.all)")
-    #expect(!log.all.contains { $0.hasPrefix("closed") }, "\(log.all)")
-    #expect(await rig.simulator.counters().received < 400)
+    expect(log.all.contains { $0.contains("requeued") }, "\(log.all)")
+    expect(!log.all.contains { $0.hasPrefix("closed") }, "\(log.all)")
+    expect(await rig.simulator.counters().received < 400)
     await heir.stop(within: 0)
     try await running
   }
@@ -141,8 +142,8 @@ import Testing
     try await leaveDoubt(rig, "once", granted: 20)
     try await rig.worker("heir", lease: 100).run()
     let record = try #require(try await rig.store.campaigns.show("once"))
-    #expect(record.counters.outcomes == [.accepted: 30, .unknown: 20])
-    #expect(await rig.simulator.counters().received == 30)
+    expect(record.counters.outcomes, is: [.accepted: 30, .unknown: 20])
+    expect(await rig.simulator.counters().received, is: 30)
   }
 
   @Test(arguments: PushEngineKind.one(for: "jobOfADeadWorkerIsTakenInByAnother"))
@@ -157,7 +158,7 @@ import Testing
     try await rig.until { try await rig.store.campaigns.show("orphan")?.state == .completed }
     await heir.stop()
     try await running
-    #expect(log.all.contains { $0.contains("activated") })
+    expect(log.all.contains { $0.contains("activated") })
   }
 
   @Test(arguments: PushEngineKind.one(for: "sharedCampaignIsSentOnceByTwoWorkers"))
@@ -169,11 +170,11 @@ import Testing
     async let second: Void = rig.worker("two", log: log).run()
     _ = try await (first, second)
     // A worker does not mistake a slice that it is just dequeuing for an abandoned one.
-    #expect(!log.all.contains { $0.contains("requeued") }, "\(log.all)")
+    expect(!log.all.contains { $0.contains("requeued") }, "\(log.all)")
     let record = try #require(try await rig.store.campaigns.show("shared"))
-    #expect(record.counters.outcomes == [.accepted: 2000])
+    expect(record.counters.outcomes, is: [.accepted: 2000])
     let counters = await rig.simulator.counters()
-    #expect(counters.received == 2000)
-    #expect(counters.duplicatesReceived == 0)
+    expect(counters.received, is: 2000)
+    expect(counters.duplicatesReceived, is: 0)
   }
 }
