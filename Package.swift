@@ -123,7 +123,7 @@ let package = Package(
       name: "TestSupport", dependencies: ["TLS", "EventLoop", "PushTransport"], path: "Tests/TestSupport",
       swiftSettings: settings),
     // Additions to Swift Testing.
-    .target(name: "TestKit", path: "Tests/TestKit", swiftSettings: settings),
+    .target(name: "TestKit", dependencies: ["TestSupport"], path: "Tests/TestKit", swiftSettings: settings),
     // A second push service. It tests the parts that must not depend on Apple.
     .target(
       name: "TestPushService", dependencies: ["PushCore", "PushTransport", "ServiceTools"],

@@ -6,7 +6,7 @@ import Testing
 @testable import CarillonBench
 
 /// Tests that the benchmark program works; the measured values do not matter.
-struct BenchTests {
+@Suite(.takesTurns) struct BenchTests {
   private static let program = CarillonCommand.path(of: "carillon-bench")
   private static let tiny = [
     "--rounds", "1", "--requests", "500", "--targets", "1000", "--sizes", "500,1000", "--samples", "2", "--clients",

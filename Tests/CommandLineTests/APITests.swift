@@ -5,7 +5,7 @@ import Testing
 @testable import carillon
 
 /// The HTTP API of `carillon admin`.
-struct APITests {
+@Suite(.takesTurns) struct APITests {
   /// A running `carillon admin` with a token of all scopes and a token that can only view.
   private struct APIWorld {
     var world: CarillonWorld

@@ -6,7 +6,7 @@ import Testing
 
 /// The users of `Config/redis.acl.example` on a Redis that has no other users. Each user can do exactly the work of its
 /// role.
-struct AccessRightsTests {
+@Suite(.takesTurns) struct AccessRightsTests {
   /// A world on a Redis with these users, and the means to run commands as each role.
   private struct Company {
     let server: RedisServer

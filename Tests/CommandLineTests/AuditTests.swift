@@ -11,7 +11,7 @@ import Testing
 @testable import carillon
 
 /// Every command and every operation of the API declares its effect, and every change leaves an entry in the audit log.
-struct AuditTests {
+@Suite(.takesTurns) struct AuditTests {
   // MARK: Commands
 
   /// Keys of two jobs in the dead list.

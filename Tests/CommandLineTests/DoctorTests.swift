@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `carillon doctor` on real servers and files, some of which are broken.
-struct DoctorTests {
+@Suite(.takesTurns) struct DoctorTests {
   private func doctor(
     _ world: CarillonWorld, _ changes: [String: String] = [:], _ options: String...
   ) async throws -> (exit: ChildProcess.Exit, findings: [JSONObject]) {

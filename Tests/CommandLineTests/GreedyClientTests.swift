@@ -5,7 +5,7 @@ import Testing
 
 /// Limits of the resources that clients can use in a running `carillon admin`. A modest client gets its answers at the
 /// same time.
-@Suite(.timeLimit(.minutes(6))) struct GreedyClientTests {
+@Suite(.timeLimit(.minutes(6)), .takesTurns) struct GreedyClientTests {
   /// Starts `carillon admin` with a token of all scopes.
   private func admin(
     _ world: inout CarillonWorld, _ arguments: [String]? = nil

@@ -10,7 +10,7 @@ import Testing
 /// tests of a serialized suite are the last of a run, and then no other test uses the second processor.
 @Suite(
   .enabled(if: Browser.isPresent, "not to be had: deploy/install-browser makes .build/browser, and finds Chromium"),
-  .timeLimit(.minutes(10)))
+  .timeLimit(.minutes(10)), .takesTurns)
 struct PageTests {
   /// Names of tokens and their scopes.
   private static let people = [

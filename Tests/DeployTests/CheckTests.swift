@@ -5,7 +5,7 @@ import Testing
 
 /// Checks with the tools of other projects. Each script of `Checks` validates files of `deploy` with their schemas and
 /// changes nothing. It also breaks copies of the files, and fails if the tool does not find the error.
-struct CheckTests {
+@Suite(.takesTurns) struct CheckTests {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Checks")
   private static let scripts =
     ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).filter { $0.hasSuffix("_check.py") }

@@ -6,7 +6,7 @@ import Testing
 /// `make demo` with fewer devices: the processes that `KEEP=1` leaves running, and the removal of everything else.
 @Suite(
   .enabled(if: Deploy.has("redis-cli") && Deploy.has("jq"), "no jq or redis-cli"), .serialized,
-  .timeLimit(.minutes(6)))
+  .timeLimit(.minutes(6)), .takesTurns)
 struct DemoTests {
   private func start(in folder: ScratchFolder, ci: String) async throws -> ChildProcess {
     try await ChildProcess.start(

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The producers of `deploy/producers`, each run with the commands of its page: first through Redis, then through HTTP.
-@Suite(.timeLimit(.minutes(6))) struct ProducerTests {
+@Suite(.timeLimit(.minutes(6)), .takesTurns) struct ProducerTests {
   /// A name with quotes and characters outside ASCII. It breaks code that counts lengths in characters or concatenates
   /// JSON.
   private static let user = #"Jürgen "J." of "#

@@ -5,7 +5,7 @@ import Testing
 
 /// Follows `deploy/operations/restore.md`: copies Redis during a campaign, sends more pushes, kills all processes, and
 /// starts the copy.
-struct RestoreTests {
+@Suite(.takesTurns) struct RestoreTests {
   enum Backup: String, CaseIterable {
     /// `redis-cli --rdb` from the running server.
     case snapshot

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Several worker processes, one of which ends in the middle of a campaign.
-struct WorkerDeathTests {
+@Suite(.takesTurns) struct WorkerDeathTests {
   private static let window = 200
 
   /// Starts a worker and waits until it has started its work.

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTP2
 
 /// Valid and invalid frames of a peer.
-struct RequestFramesTests {
+@Suite(.takesTurns) struct RequestFramesTests {
   /// Returns the bytes of a frame.
   private static func frame(
     _ kind: UInt8, _ payload: [UInt8] = [], flags: UInt8 = 0, stream: UInt32 = 0, length: Int? = nil

@@ -6,7 +6,7 @@ import Testing
 @testable import Redis
 
 /// Three sentinels, a primary and two replicas, with failures and changes.
-struct SentinelTests {
+@Suite(.takesTurns) struct SentinelTests {
   private func client(
     _ url: String, _ sentinel: SentinelOptions = SentinelOptions(timeout: .seconds(5)),
     certificates: RedisCertificates? = nil, waitTimeout: Duration = .seconds(60)

@@ -10,6 +10,32 @@ public enum TestForm {
   public static let turn: UInt64 =
     ProcessInfo.processInfo.environment["CARILLON_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0..<100_000)
 
+  /// The number of parts of the slow suites.
+  public static let parts: UInt64 = 3
+
+  /// Returns whether this run plays a test of a slow suite: the whole runs play all of them, others one part.
+  ///
+  /// - Parameter name: the file and the name of the test.
+  public static func hasTurn(_ name: String) -> Bool { isWhole || isInPart(name, turn: turn) }
+
+  /// Returns whether a test is in the part of a turn.
+  ///
+  /// The part does not depend on other tests. Two consecutive turns have the same part, because the engine changes with
+  /// each turn: in `2 * parts` consecutive turns, each test runs with each engine.
+  public static func isInPart(_ name: String, turn: UInt64) -> Bool {
+    name.utf8.reduce(turn / 2) { $0 &+ UInt64($1) }.isMultiple(of: parts)
+  }
+
+  private static let isWhole = isWhole(
+    arguments: CommandLine.arguments, environment: ProcessInfo.processInfo.environment)
+
+  /// Returns whether a run plays every test of the slow suites: in the long form, with `CARILLON_TEST_PART=all`, and if
+  /// `--filter` selects the tests.
+  public static func isWhole(arguments: [String], environment: [String: String]) -> Bool {
+    environment["CARILLON_TEST_FORM"] == "long" || environment["CARILLON_TEST_PART"] == "all"
+      || arguments.contains { $0 == "--filter" || $0.hasPrefix("--filter=") }
+  }
+
   /// Returns the number for the form that runs.
   public static func count(short: Int, long: Int) -> Int { isLong ? long : short }
 

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Expansion of an audience to sealed targets: each device occurs once, and none is missing.
-struct ExpansionTests {
+@Suite(.takesTurns) struct ExpansionTests {
   @Test(arguments: Backend.wholeWay)
   func allUsersAreReachedOnEveryDevice(on backend: Backend) async throws {
     let world = try await TestStore(on: backend, partitions: 1)

@@ -8,7 +8,7 @@ import Testing
 
 /// Campaigns with a limit. They reach that number of users, the most recently seen ones, in every way to process
 /// slices.
-struct LimitTests {
+@Suite(.takesTurns) struct LimitTests {
   private struct Person {
     var user: String
     /// The times at which the user's devices were seen, and whether each has the locale of the condition.

@@ -8,7 +8,7 @@ import Testing
 
 /// A campaign with stages or companions as one campaign. It is written in one step, controlled in one step, and ends
 /// with its last part.
-struct CampaignPartsTests {
+@Suite(.takesTurns) struct CampaignPartsTests {
   private static let stages = #","stages":[{"share":0.3,"wait":"1h","maxFailures":0.1}],"also":["widgets"]"#
   private static let now = #","stages":[{"share":0.3},{"share":0.3}],"expiration":"4h""#
 

@@ -9,7 +9,7 @@ import Testing
 ///
 /// The test checks the states, who gets pushes, and the reported counts of all parts, after the command and at the end
 /// of the campaign. Each run of the short form plays half of the table.
-struct ControlTableTests {
+@Suite(.takesTurns) struct ControlTableTests {
   private enum Command: String, CaseIterable {
     case pause, resume, cancel, approve
     case needlessApproval = "approve, although nothing needs approval"

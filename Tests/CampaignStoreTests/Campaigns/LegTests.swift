@@ -9,7 +9,7 @@ import Testing
 @testable import CampaignStore
 
 /// Campaigns with legs for two push services: one expansion decides about each user for both.
-struct LegTests {
+@Suite(.takesTurns) struct LegTests {
   private static let text = TextService()
   private static let services = PushServices(
     standard: TestStore.service, others: [text], apps: ["news": [TestStore.service, text]])

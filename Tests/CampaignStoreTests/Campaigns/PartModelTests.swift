@@ -14,7 +14,7 @@ import Testing
 /// Several callers make the calls. Some calls are repeated, as after a lost reply. Some come late, with an earlier
 /// state. Some callers die between two steps, and Redis loses its last writes. `Tests/LedgerModel/README.md` lists the
 /// mutants of scripts that this test finds.
-struct PartModelTests {
+@Suite(.takesTurns) struct PartModelTests {
   private static let steps = 60
   private static let schedules = TestForm.count(short: 12, long: 40)
 

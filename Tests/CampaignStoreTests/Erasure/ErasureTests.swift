@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Erasure of a user from every key of Redis: ids, tokens and values. Counters stay the same.
-struct ErasureTests {
+@Suite(.takesTurns) struct ErasureTests {
   private static let victim = 7
   private static let user = "u7-to-be-erased"
   private static let value = "Zanzibar-7"

@@ -7,7 +7,7 @@ import Testing
 
 /// Frequency caps and badges. They are decided when a target is granted, counted once for each user, and given back if
 /// the target ends unsent.
-struct CapTests {
+@Suite(.takesTurns) struct CapTests {
   private static let day = 86_400
   private static let oncePerDay = GrantRules(
     app: "news", caps: [FrequencyCap(most: 1, seconds: day)], memory: day)

@@ -10,7 +10,7 @@ import Testing
 
 /// A store of an older version with user ids in forms that no lookup uses today. The tests cover the findings of
 /// `store check` and the state of the store after its repair.
-struct OldIdentifierTests {
+@Suite(.takesTurns) struct OldIdentifierTests {
   /// A form in which an older version may have stored an id.
   struct Form: Sendable, CustomTestStringConvertible {
     let name: String

@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// Recurring campaigns. Each run begins once, and several missed runs are replaced by one.
-struct RepetitionTests {
+@Suite(.takesTurns) struct RepetitionTests {
   private static let hour = 3_600_000
 
   func activate(

@@ -9,7 +9,7 @@ import Testing
 
 /// Random histories of events in any order and any pages. Several appliers work at the same time; some are suspended
 /// and some die. The result is always the registry that follows from the times of the events alone.
-struct EventHistoryTests {
+@Suite(.takesTurns) struct EventHistoryTests {
   private static let tokens = 4
   /// Apps with one device for each user.
   private static let exclusive: Set = ["shop"]

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Batches of registrations. The result equals that of single registrations in the same order.
-struct RegistrationBatchTests {
+@Suite(.takesTurns) struct RegistrationBatchTests {
   @Test(arguments: Backend.allCases)
   func batchesComeToTheSameAsRowByRow(on backend: Backend) async throws {
     var seed = Seed("batchesComeToTheSameAsRowByRow")

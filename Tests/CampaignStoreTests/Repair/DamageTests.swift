@@ -7,7 +7,7 @@ import Testing
 
 /// Checks of the values in Redis, which are treated like any other input: keys of another type, and values that
 /// Carillon did not write.
-struct DamageTests {
+@Suite(.takesTurns) struct DamageTests {
   /// An active campaign in its only slice. Four of ten targets are granted, one waits and two are answered.
   private struct Scene {
     let store: TestStore

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Findings and repairs of the store check.
-struct StoreCheckTests {
+@Suite(.takesTurns) struct StoreCheckTests {
   @Test(arguments: Backend.wholeWay)
   func checkOfAConsistentStoreFindsNothing(on backend: Backend) async throws {
     let scene = try await CheckScene(on: backend)

@@ -6,7 +6,7 @@ import Testing
 
 /// Comparison of the scripts with the model of the ledger. The test repeats random schedules of faults on a real Redis
 /// and compares both states after every call. See LedgerModel/README.md.
-struct ModelTraceTests {
+@Suite(.takesTurns) struct ModelTraceTests {
   /// Seeds of schedules with rare events: a departure of a target in doubt, a restored seal, and the end of a slice
   /// that is held and open.
   private static let known: [UInt64] = [80, 27_220, 3_274_292_948_077_624_610]

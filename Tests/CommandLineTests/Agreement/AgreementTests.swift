@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `lint`, `submit`, the API and the worker's intake agree on every job: on whether it is accepted, and on the error.
-@Suite(.timeLimit(.minutes(60))) struct AgreementTests {
+@Suite(.timeLimit(.minutes(60)), .takesTurns) struct AgreementTests {
   /// Number of random jobs.
   private static let count =
     ProcessInfo.processInfo.environment["CARILLON_TEST_JOBS"].flatMap { Int($0) } ?? 200

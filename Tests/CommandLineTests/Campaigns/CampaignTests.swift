@@ -5,7 +5,7 @@ import TestKit
 import TestSupport
 import Testing
 
-struct CampaignTests {
+@Suite(.takesTurns) struct CampaignTests {
   @Test func sameJobChangesNothingAndAnotherIsAConflict() async throws {
     let world = try await CarillonWorld()
     let job = CarillonWorld.job("spring")

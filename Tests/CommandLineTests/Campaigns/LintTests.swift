@@ -6,7 +6,7 @@ import Testing
 
 @testable import carillon
 
-struct LintTests {
+@Suite(.takesTurns) struct LintTests {
   private func lint(_ arguments: String..., input: String = "") async throws -> ChildProcess.Output {
     let folder = try ScratchFolder()
     return try await CarillonCommand.run(["lint"] + arguments, folder: folder.url, input: input)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Variants in the output of commands. The worker that sends them is killed.
-struct VariantTests {
+@Suite(.takesTurns) struct VariantTests {
   private static let more = #"""
     ,"variants":[{"name":"plain"},{"name":"short","weight":3,"apns":{"payload":{"aps":{"alert":"!"}}}}],
     "stages":[{"share":0.5,"winner":{"by":"opened"}}]

@@ -12,7 +12,7 @@ import Testing
 
 /// Invalid combinations of the reference. The command and the workers refuse them with the same words, or `lint` at
 /// least warns.
-struct CombinationTests {
+@Suite(.takesTurns) struct CombinationTests {
   private static let refused = CombinationTable.rows.filter { $0.verdict == .refused }
   private static let warned = CombinationTable.rows.filter { $0.verdict == .warned }
 

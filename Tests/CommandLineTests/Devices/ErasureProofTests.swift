@@ -6,7 +6,7 @@ import Testing
 
 /// Erases one of 10,000 users while a campaign runs and after another campaign has ended. The test kills the worker and
 /// the command before they finish. Afterwards no byte of a Redis snapshot contains the user's id, token or values.
-struct ErasureProofTests {
+@Suite(.takesTurns) struct ErasureProofTests {
   private static let users = 10_000
   private static let number = 7007
   private static let user = "victim-zoë"

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Resuming an import that stopped before the end of its file.
-struct ImportResumeTests {
+@Suite(.takesTurns) struct ImportResumeTests {
   private static let rows = 15_000
 
   /// Writes a file of `rows` users with one device each and two bad lines: the first row and the last row.

@@ -55,7 +55,7 @@ import Testing
 
 /// The probe that finds whether bad tokens belong to the other environment. Two simulators run as production and as
 /// sandbox.
-struct QuarantineProbeTests {
+@Suite(.takesTurns) struct QuarantineProbeTests {
   /// Creates a world whose workers push to `production`, with `devices` users. `sandbox` runs alongside.
   private func made(_ engine: PushEngineKind, _ devices: Int) async throws -> (
     world: CarillonWorld, production: SimulatorProcess, sandbox: SimulatorProcess, tokens: [String]

@@ -2,7 +2,7 @@ import TestKit
 import TestSupport
 import Testing
 
-struct SegmentTests {
+@Suite(.takesTurns) struct SegmentTests {
   @Test func segmentsAreImportedCountedListedExportedAndRemoved() async throws {
     let world = try await CarillonWorld(devices: 10)
     try await world.succeed("segment", "import", "vip", "-", input: "u1\r\nu2\r\n\r\nu3\r\n")

@@ -7,7 +7,7 @@ import Testing
 /// The time to read an input grows linearly with its size. A large input can't block a worker or the API.
 ///
 /// `make fuzz` runs the long form: larger inputs, and a table with the time of each format.
-struct InputGrowthTests {
+@Suite(.takesTurns) struct InputGrowthTests {
   private static let isLong = ProcessInfo.processInfo.environment["CARILLON_TEST_FUZZ"] != nil
 
   /// Bytes of the larger input: enough that work which grows with the square of its size outweighs all other work.

@@ -3,7 +3,7 @@ import TestKit
 import TestSupport
 import Testing
 
-struct SimulateTests {
+@Suite(.takesTurns) struct SimulateTests {
   @Test func initWritesAFolderAndNeverReplacesIt() async throws {
     let scratch = try ScratchFolder()
     let folder = scratch.path("sim")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Commands for the app `shop` of the simulator's configuration, which has Apple and Android devices.
-struct TwoServiceTests {
+@Suite(.takesTurns) struct TwoServiceTests {
   @Test(arguments: PushEngineKind.one(for: "pausedLegIsShownByEveryCommand"))
   func pausedLegIsShownByEveryCommand(engine: PushEngineKind) async throws {
     let scene = try await TwoServiceWorld(engine: engine)

@@ -6,7 +6,7 @@ import TestKit
 import TestSupport
 import Testing
 
-struct DeadTests {
+@Suite(.takesTurns) struct DeadTests {
   /// Pushes jobs as a producer does, and runs a worker that moves them to the dead list.
   private func deadLetter(_ jobs: [String], _ world: CarillonWorld) async throws -> [JSONObject] {
     for job in jobs { try await world.server.command("lpush", "{\(world.namespace)}:campaigns", job) }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Commands and workers with a Redis behind sentinels.
-struct SentinelFailoverTests {
+@Suite(.takesTurns) struct SentinelFailoverTests {
   @Test(arguments: [false, true])
   func campaignContinuesWhenThePrimaryChanges(isKilled: Bool) async throws {
     let redis = try await RedisSentinels()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Output and exit status of `carillon store check`. It reports no data that is only changing.
-struct StoreCheckCommandTests {
+@Suite(.takesTurns) struct StoreCheckCommandTests {
   @Test func checkPrintsFindingsAndExits1IfAnyRemain() async throws {
     let world = try await CarillonWorld(devices: 40)
     let healthy = try await world.succeed("store", "check")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Repartitioning of a store while workers run.
-struct StoreTests {
+@Suite(.takesTurns) struct StoreTests {
   /// One campaign runs during the repartitioning and another waits for its end. The same worker sends both.
   @Test(arguments: PushEngineKind.one(for: "partitionsAreRaisedUnderAWorkerThatRuns"))
   func partitionsAreRaisedUnderAWorkerThatRuns(engine: PushEngineKind) async throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import CommandSupport
 
 /// Contents of a worker's log, and data that the log never contains.
-struct LogTests {
+@Suite(.takesTurns) struct LogTests {
   @Test func equalTokensHaveTheSamePlaceholder() {
     let scrubber = TokenScrubber(key: [1, 2, 3])
     let token = String(repeating: "0aB1", count: 16)

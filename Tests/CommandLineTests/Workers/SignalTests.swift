@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Signals at random times after the start of a command.
-@Suite(.timeLimit(.minutes(20))) struct SignalTests {
+@Suite(.timeLimit(.minutes(20)), .takesTurns) struct SignalTests {
   private struct SignalShot {
     var arguments: [String]
     var signal: Int32

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Output and exit status of `carillon status`.
-struct StatusTests {
+@Suite(.takesTurns) struct StatusTests {
   @Test func statusShowsTheFleetAndExits1IfAnAlarmIsOpen() async throws {
     var world = try await CarillonWorld(engine: "native")
     let simulator = try await world.startSimulator()

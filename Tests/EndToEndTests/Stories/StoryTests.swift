@@ -8,7 +8,7 @@ import Testing
 
 /// The pages of `deploy/stories`, run line by line, so that pages and program always agree. One page uses one engine,
 /// the other page the other engine.
-@Suite(.timeLimit(.minutes(6))) struct StoryTests {
+@Suite(.timeLimit(.minutes(6)), .takesTurns) struct StoryTests {
   /// A store with the namespace of the pages, its simulator with a log, and a worker.
   private struct Scene {
     var world: CarillonWorld

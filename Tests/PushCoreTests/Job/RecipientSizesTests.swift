@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The sizes of a job's payloads with the values of its recipients, and the CPU time for a job.
-struct RecipientSizesTests {
+@Suite(.takesTurns) struct RecipientSizesTests {
   /// Returns a job with these numbers of recipients, languages and variants. Every text has placeholders.
   private static func job(recipients: Int, languages: Int, variants: Int, using seed: inout Seed) -> [UInt8] {
     let texts = ["{{price}}", "{{price:number.2|none}}", "{{city|far away}}", "{{when:date.long|soon}} {{city}}"]

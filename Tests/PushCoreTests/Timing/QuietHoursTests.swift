@@ -3,7 +3,7 @@ import TestKit
 import TestSupport
 import Testing
 
-struct QuietHoursTests {
+@Suite(.takesTurns) struct QuietHoursTests {
   /// Compares quiet hours with watched clocks every five minutes, on the days around each change of the clocks.
   @Test(arguments: ["Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "Asia/Kathmandu", "Africa/Casablanca"])
   func quietHoursFollowTheClocks(zone: String) throws {

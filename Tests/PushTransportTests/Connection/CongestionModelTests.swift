@@ -5,7 +5,7 @@ import Testing
 @testable import APNs
 @testable import PushTransport
 
-@Suite("Congestion window against a modelled connection")
+@Suite("Congestion window against a modelled connection", .takesTurns)
 struct CongestionModelTests {
   private static let millisecond = ConnectionModel.millisecond
   private static let second = ConnectionModel.second

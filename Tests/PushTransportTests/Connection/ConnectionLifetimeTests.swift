@@ -8,7 +8,7 @@ import Testing
 @testable import PushTransport
 
 /// The end and the reopening of connections.
-@Suite("Lifetime of connections over TLS", .timeLimit(.minutes(6)))
+@Suite("Lifetime of connections over TLS", .timeLimit(.minutes(6)), .takesTurns)
 struct ConnectionLifetimeTests {
   /// A form of GOAWAY: debug data, error code, whether it comes twice, and the number of streams that it reports as
   /// unprocessed.

@@ -10,7 +10,7 @@ import Testing
 
 /// Behaviour of the native engine only: it knows which pushes were provably not processed, and reads the peer's
 /// settings.
-@Suite("Native engine against the simulator", .timeLimit(.minutes(6)))
+@Suite("Native engine against the simulator", .timeLimit(.minutes(6)), .takesTurns)
 struct NativeEngineTests {
   @Test("a refused stream costs nothing: its push is unsent, none is in doubt, and the others continue")
   func refusedStreams() async throws {

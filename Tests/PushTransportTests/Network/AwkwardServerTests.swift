@@ -7,7 +7,7 @@ import Testing
 @testable import PushTransport
 
 /// Servers with valid but rare HTTP/2 behaviour. No push is lost, and none is sent twice.
-@Suite(.timeLimit(.minutes(6)))
+@Suite(.timeLimit(.minutes(6)), .takesTurns)
 struct AwkwardServerTests {
   struct Server: CustomTestStringConvertible, Sendable {
     var testDescription: String

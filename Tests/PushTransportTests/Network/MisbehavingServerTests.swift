@@ -10,7 +10,7 @@ import Testing
 
 /// Servers that break the protocol. Both engines have the same results in bounded time, and stop when they are asked
 /// to.
-@Suite("Servers that misbehave", .timeLimit(.minutes(6)))
+@Suite("Servers that misbehave", .timeLimit(.minutes(6)), .takesTurns)
 struct MisbehavingServerTests {
   /// Result of one row with one engine.
   private struct Finding: Sendable {

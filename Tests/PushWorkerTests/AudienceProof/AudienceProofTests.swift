@@ -13,7 +13,7 @@ import Testing
 /// Proof of every field that selects recipients, from the job to the requests that the simulator receives. It compares
 /// a generated base with a reference that checks every user. The app uses one push service, and then two.
 /// `CARILLON_AUDIENCE_USERS` is the size of the base: 200000 for the whole proof.
-struct AudienceProofTests {
+@Suite(.takesTurns) struct AudienceProofTests {
   private typealias Person = AudienceBase.Person
 
   /// The share of the app's users in its control group.

@@ -7,7 +7,7 @@ import Testing
 
 /// A simulated fleet with a rate, its bucket and its clock. Workers die, are suspended and join, and Redis goes away
 /// and loses writes. The test checks the pushes that were sent in any interval.
-struct RateFleetTests {
+@Suite(.takesTurns) struct RateFleetTests {
   private struct Worker {
     var lease = RateLease()
     /// The end of the worker's suspension, in ns.

@@ -7,7 +7,7 @@ import Testing
 
 /// Every documented reason and status of APNs, and some undocumented ones. A real worker over TLS shows the effects on
 /// the target, its device, the credential, the connection and the campaign.
-struct ReasonTableTests {
+@Suite(.takesTurns) struct ReasonTableTests {
   /// The short form has a row of each kind of consequence. `DispositionTests` has every reason.
   @Test(arguments: TestForm.rows(ReasonTable.rows, oneOfEach: \.kind))
   func answerHasTheConsequencesOfTheTable(

@@ -8,7 +8,7 @@ import Testing
 @testable import Redis
 
 /// A cluster of three primaries and three replicas, with failures and changes.
-struct ClusterTests {
+@Suite(.takesTurns) struct ClusterTests {
   /// Keys of the slots 12182, 5061 and 866, one on each primary.
   private static let keys = ["foo", "bar", "hello"]
 

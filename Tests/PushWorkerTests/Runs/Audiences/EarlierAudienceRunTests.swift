@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Campaigns to recipients of an earlier one, and without users who have opted out.
-struct EarlierAudienceRunTests {
+@Suite(.takesTurns) struct EarlierAudienceRunTests {
   @Test(arguments: PushEngineKind.one(for: "correctionReachesTheRecipients"))
   func correctionReachesTheRecipients(engine: PushEngineKind) async throws {
     let rig = try await WorkerRig(engine: engine)

@@ -13,7 +13,7 @@ import Testing
 /// Combinations of stages with other fields, as whole campaigns. `Tests/Pages/stages.md` has the table.
 ///
 /// Each device of the audience has one outcome, in one stage, and no stage begins before its gate opens.
-@Suite(.timeLimit(.minutes(6))) struct StageCombinationTests {
+@Suite(.timeLimit(.minutes(6)), .takesTurns) struct StageCombinationTests {
   private static let users = 120
 
   /// Other fields of a job with stages, and the expected result.

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Whole campaigns of an app with frequency caps.
-struct CapRunTests {
+@Suite(.takesTurns) struct CapRunTests {
   private static let day = 86_400
   private static let users = 240
 

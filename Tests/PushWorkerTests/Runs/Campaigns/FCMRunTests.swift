@@ -10,7 +10,7 @@ import Testing
 
 /// Whole campaigns to Android devices: real workers, Redis and TLS, and the simulator of FCM and of Google's token
 /// endpoint.
-@Suite(.timeLimit(.minutes(6)))
+@Suite(.timeLimit(.minutes(6)), .takesTurns)
 struct FCMRunTests {
   @Test(arguments: PushEngineKind.one(for: "androidDevicesGetACampaign"))
   func androidDevicesGetACampaign(engine: PushEngineKind) async throws {

@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// Whole campaigns in which each device has a due time of its own, in time zones that the test generates.
-@Suite(.timeLimit(.minutes(6))) struct OwnTimeRunTests {
+@Suite(.timeLimit(.minutes(6)), .takesTurns) struct OwnTimeRunTests {
   /// A rig with generated time zones. The folder of the zones must exist as long as the rig.
   private struct Scene {
     let rig: WorkerRig

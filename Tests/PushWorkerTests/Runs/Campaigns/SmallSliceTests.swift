@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// Campaigns in which most slices have one or two targets, so that workers process slices in batches.
-struct SmallSliceTests {
+@Suite(.takesTurns) struct SmallSliceTests {
   private static let partitions = 400
   private static let users = 600
 

@@ -69,7 +69,7 @@ struct WrongSetting: Sendable, CustomTestStringConvertible {
 
 /// One wrong setting of the job, the app or the Firebase project must not cost a campaign its audience. Each row is
 /// tried with the setting wrong from the start, and from the middle of the campaign on.
-@Suite(.timeLimit(.minutes(6)))
+@Suite(.timeLimit(.minutes(6)), .takesTurns)
 struct WrongSettingTests {
   private static let users = TestForm.count(short: 1500, long: 10_000)
   private static let window = 1000

@@ -10,7 +10,7 @@ import Testing
 
 /// Damaged values in Redis. The worker isolates them, sends every other campaign, and stops as quickly as without
 /// damage.
-struct DamageRunTests {
+@Suite(.takesTurns) struct DamageRunTests {
   /// Runs a campaign `bad` to all users, which is taken in and not begun, and then `good`, after some keys were
   /// damaged.
   ///

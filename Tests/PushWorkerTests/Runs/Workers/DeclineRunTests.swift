@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// Workers with wrong settings in a fleet whose other workers have the right settings.
-struct DeclineRunTests {
+@Suite(.takesTurns) struct DeclineRunTests {
   /// Fault in the settings of a single worker.
   enum Fault: CaseIterable {
     case key, topic

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// The guard. One wrong setting can't erase the device base.
-struct GuardTests {
+@Suite(.takesTurns) struct GuardTests {
   /// Returns the numbers of pruned and of quarantined devices of users `u0`, `u1`, ….
   private func touched(_ rig: WorkerRig, users: Int) async throws -> (pruned: Int, quarantined: Int) {
     var quarantined: [String: Bool] = [:]

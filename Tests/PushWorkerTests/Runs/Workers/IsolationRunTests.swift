@@ -10,7 +10,7 @@ import Testing
 /// Isolation of apps, and fairness between campaigns of a lane. No check depends on seconds, because a loaded machine
 /// is slow. A healthy campaign must end while the other app's endpoint fails, and the pushes before a single push are
 /// counted. `FaultKit`'s isolation cases test the same with processes, a clock and the checker.
-@Suite(.timeLimit(.minutes(6))) struct IsolationRunTests {
+@Suite(.timeLimit(.minutes(6)), .takesTurns) struct IsolationRunTests {
   private static let healthy = 500
   /// The number of devices fills the windows of both workers several times.
   private static let ill = 3000

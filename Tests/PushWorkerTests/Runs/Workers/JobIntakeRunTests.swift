@@ -13,7 +13,7 @@ import Testing
 
 /// Intake of jobs that meet damage, take too long or crash their workers. Such a job is moved aside, and every other
 /// job is taken in.
-struct JobIntakeRunTests {
+@Suite(.takesTurns) struct JobIntakeRunTests {
   /// A key of another type, and a job that needs the key.
   struct Corruption: Sendable, CustomTestStringConvertible {
     let key: String

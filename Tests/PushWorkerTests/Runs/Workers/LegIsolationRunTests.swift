@@ -10,7 +10,7 @@ import Testing
 /// Isolation of the legs of one campaign: every user has an Apple and an Android device, and one of the two services
 /// fails in the middle. The leg of the other service must end during this time. As in ``IsolationRunTests``, no check
 /// depends on seconds.
-@Suite(.timeLimit(.minutes(6))) struct LegIsolationRunTests {
+@Suite(.timeLimit(.minutes(6)), .takesTurns) struct LegIsolationRunTests {
   private static let users = TestForm.count(short: 900, long: 1500)
   /// A small window, so that the failed leg fills the window of each of the two workers several times.
   private static let window = 200

@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// Campaigns for which Redis has too little memory. They wait and report the reason.
-struct MemoryRunTests {
+@Suite(.takesTurns) struct MemoryRunTests {
   @Test(arguments: [1, 200])
   func campaignWithoutMemoryWaitsWithAReason(partitions: Int) async throws {
     let server = try await RedisServer.start(.single)

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Server errors: the quick second attempt, and outages during which the circuit breaker is open.
-@Suite(.timeLimit(.minutes(6))) struct OpenBreakerRunTests {
+@Suite(.timeLimit(.minutes(6)), .takesTurns) struct OpenBreakerRunTests {
   private static let unavailable = SimulatorKnobs.Failure(share: 1, status: 503, reason: "ServiceUnavailable")
 
   /// Starts a campaign to 300 devices during an outage, on a worker that has detected it.

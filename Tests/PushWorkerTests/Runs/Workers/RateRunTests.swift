@@ -11,7 +11,7 @@ import Testing
 
 /// Whole campaigns with a rate. The bounds hold on a slow machine too: a push that has arrived had its permit before,
 /// and permits are granted only after the job exists.
-@Suite(.timeLimit(.minutes(6))) struct RateRunTests {
+@Suite(.timeLimit(.minutes(6)), .takesTurns) struct RateRunTests {
   /// Returns the largest number of pushes that may have arrived this number of ms after the submission of the job.
   private static func most(_ perSecond: Double, after milliseconds: Int) -> Double {
     perSecond * 1.02 * Double(milliseconds) / 1000 + perSecond / 4 + 1

@@ -12,7 +12,7 @@ import TestSupport
 import Testing
 
 /// Redis rejects commands or goes away while pushes are answered. No worker dies, so no target is in doubt.
-struct RedisTroubleTests {
+@Suite(.takesTurns) struct RedisTroubleTests {
   private func run(
     _ engine: PushEngineKind, _ fields: String, partitions: Int = 4,
     arguments: [String] = ["--appendonly", "yes", "--appendfsync", "always"],

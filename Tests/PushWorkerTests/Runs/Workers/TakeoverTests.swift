@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// Takeover of slices and jobs of another worker.
-struct TakeoverTests {
+@Suite(.takesTurns) struct TakeoverTests {
   /// Leaves sealed slices with `granted` targets in doubt each, like a worker that died.
   private func leaveDoubt(
     _ rig: WorkerRig, _ id: String, slices: Int = 1, granted: Int, lease: Int = 1
