@@ -4,7 +4,7 @@ SHELL := /usr/bin/env bash
 CARILLON := .build/release/carillon
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-tools test-build faults fuzz soak lint docs demo bench deb clean
+.PHONY: help build test test-tools test-build faults fuzz soak lint lint-format lint-text docs demo bench deb clean
 
 help: ## list the tasks
 	@sed -n 's/^\([a-z]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -65,7 +65,12 @@ soak: ## inject faults into one world for HOURS=1, and measure memory
 	@.build/debug/faults --soak $(HOURS) $(ARGS)
 
 lint: ## check formatting, import directions, forbidden words and prose
+	@$(MAKE) --no-print-directory -j 2 lint-format lint-text
+
+lint-format:
 	@swift format lint --strict --parallel --recursive Sources Tests Package.swift
+
+lint-text:
 	@.ci/check-imports --self-test
 	@.ci/check-imports
 	@.ci/check-prose --self-test

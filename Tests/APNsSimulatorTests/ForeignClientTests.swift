@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Clients of other projects against the simulator: they accept it as APNs.
-@Suite(.timeLimit(.minutes(6))) struct ForeignClientTests {
+@Suite(.timeLimit(.minutes(6)), .takesTurns) struct ForeignClientTests {
   /// A push and its expected answer.
   private struct Push: Encodable, Sendable {
     var token: String

@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// Lint results of a file with more errors than a person can read.
-struct LintBoundTests {
+@Suite(.takesTurns) struct LintBoundTests {
   @Test func atMostAHundredFindingsAreReported() throws {
     let names = (0..<16_000).map { "\"alrt\($0)\":null" }.joined(separator: ",\n")
     let text = "{\"aps\":{\"alert\":\"hi\",\n\(names)}}"

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Table of invalid inputs. Each gives an error with the problem, the place and the hint, and none reaches Redis.
-struct BadInputTests {
+@Suite(.takesTurns) struct BadInputTests {
   /// An invalid job and the texts that its error contains.
   struct Case: Sendable, CustomTestStringConvertible {
     var job: String

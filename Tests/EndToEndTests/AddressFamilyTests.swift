@@ -6,7 +6,7 @@ import Testing
 
 /// A name with addresses of both families, of which one refuses connections. `PushTransportTests/AddressFamilyTests`
 /// has more cases in one process.
-struct AddressFamilyTests {
+@Suite(.takesTurns) struct AddressFamilyTests {
   /// Path of the library that answers for `localhost`; see Tests/FalseResolver.
   private static let library = URL(fileURLWithPath: CarillonCommand.path).deletingLastPathComponent()
     .appending(path: "libFalseResolver.so").path

@@ -38,8 +38,8 @@ struct FaultTests {
     }
   }
 
-  @Test func sixSeedsPlayEveryCaseWithEachEngine() {
-    let seeds: Range<UInt64> = 0..<6
+  @Test func eightSeedsPlayEveryCaseWithEachEngine() {
+    let seeds: Range<UInt64> = 0..<8
     for engine in PushEngineKind.allCases {
       let played = seeds.flatMap { seed in
         FaultCases.quick(seed: seed).map(\.name)

@@ -11,7 +11,7 @@ public enum TestForm {
     ProcessInfo.processInfo.environment["CARILLON_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0..<100_000)
 
   /// The number of parts of the slow suites.
-  public static let parts: UInt64 = 3
+  public static let parts: UInt64 = 4
 
   /// Returns whether this run plays a test of a slow suite: the whole runs play all of them, others one part.
   ///

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Campaigns with a condition. They reach the devices that match it, for every way to name the users.
-struct ConditionTests {
+@Suite(.takesTurns) struct ConditionTests {
   /// Facts about one device and its user.
   private struct Person {
     var number: Int

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Control groups. Their users get nothing, are counted, and can be read afterwards.
-struct ControlGroupTests {
+@Suite(.takesTurns) struct ControlGroupTests {
   /// Users who got the push, and users in the control group.
   private struct Parts: Equatable {
     var users: Set<String> = []

@@ -8,7 +8,7 @@ import Testing
 
 /// Segments that are rules. They mean the same as sets in Swift wherever they are used, and a campaign keeps their
 /// meaning from its start.
-struct DefinitionTests {
+@Suite(.takesTurns) struct DefinitionTests {
   private struct Person {
     var user: String
     var locales: [String]

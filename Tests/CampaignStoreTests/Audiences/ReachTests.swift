@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Partition pruning. A partition without a possible target gets no slice and costs nothing.
-struct ReachTests {
+@Suite(.takesTurns) struct ReachTests {
   private static let names = ["a", "b", "c"]
 
   // MARK: The bound

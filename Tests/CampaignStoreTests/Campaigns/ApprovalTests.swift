@@ -5,7 +5,7 @@ import TestKit
 import Testing
 
 /// Approval of a large campaign by a second person, and the timeline that records each person's actions.
-struct ApprovalTests {
+@Suite(.takesTurns) struct ApprovalTests {
   private func activate(_ id: String, _ more: String, _ approval: String?, in world: TestStore) async throws {
     let job = TestStore.job(id, audience: #"{"segment":"*"}"#, more)
     let campaign = try CampaignJob.parse(job, .any([APNsService()]))

@@ -6,7 +6,7 @@ import TestKit
 import Testing
 
 /// Alarms for campaigns that wait for approval. An alarm ends when an approver approves or cancels the campaign.
-struct ApprovalAlarmTests {
+@Suite(.takesTurns) struct ApprovalAlarmTests {
   /// Milliseconds from now until the campaigns of a test begin.
   private static let day = 86_400_000
 

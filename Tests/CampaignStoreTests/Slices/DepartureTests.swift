@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Departures. A target is granted only if its user still has the device and is on no suppression list that applies.
-struct DepartureTests {
+@Suite(.takesTurns) struct DepartureTests {
   private static let rules = GrantRules(
     app: "news",
     suppression: [SuppressionList(app: "news"), SuppressionList(app: "news", category: "offers")])

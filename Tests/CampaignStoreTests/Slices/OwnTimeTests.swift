@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Targets with a time of their own. The seal orders them by time, and each is granted when its time has come.
-struct OwnTimeTests {
+@Suite(.takesTurns) struct OwnTimeTests {
 
   /// - Parameter zones: offsets of made-up zones, by name.
   private func world(

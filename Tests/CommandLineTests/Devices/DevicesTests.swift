@@ -2,7 +2,7 @@ import TestKit
 import TestSupport
 import Testing
 
-struct DevicesTests {
+@Suite(.takesTurns) struct DevicesTests {
   private let token = CarillonWorld.token(1)
 
   @Test func importReportsBadRowsAndTakesTheGoodOnes() async throws {

@@ -5,7 +5,7 @@ import TestKit
 import TestSupport
 import Testing
 
-@Suite struct QuarantineCommandTests {
+@Suite(.takesTurns) struct QuarantineCommandTests {
   @Test(arguments: PushEngineKind.one(for: "badTokensAreListedReleasedAndPurged"))
   func badTokensAreListedReleasedAndPurged(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)

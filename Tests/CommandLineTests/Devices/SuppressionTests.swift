@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Suppression lists, and the number of users that an audience has after them.
-struct SuppressionTests {
+@Suite(.takesTurns) struct SuppressionTests {
   @Test func everyCampaignObeysListsOfAppAndCategory() async throws {
     let world = try await CarillonWorld(devices: 20)
     try await world.succeed("suppression", "import", "news", "-", input: "user\nu1\nu2\nghost\n")

@@ -2,7 +2,7 @@ import TestKit
 import TestSupport
 import Testing
 
-struct SendTests {
+@Suite(.takesTurns) struct SendTests {
   private let payload = #"{"aps":{"alert":"Hello"}}"#
 
   @Test func acceptedPushIsShownWithAllItsHeaders() async throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Errors of commands if another program has written to Redis: the key, the field, and the expected value.
-struct DamageTests {
+@Suite(.takesTurns) struct DamageTests {
   private let world: CarillonWorld
   private let redis: RedisServer
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// HTTP endpoints of a worker.
-struct WorkerEndpointTests {
+@Suite(.takesTurns) struct WorkerEndpointTests {
   @Test(arguments: PushEngineKind.one(for: "endpointsReportReadinessCountsAndShutdown"))
   func endpointsReportReadinessCountsAndShutdown(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)

@@ -5,7 +5,7 @@ import TestKit
 import TestSupport
 import Testing
 
-struct WorkerTests {
+@Suite(.takesTurns) struct WorkerTests {
   @Test(arguments: PushEngineKind.one(for: "drainLogsOneObjectALine"))
   func drainLogsOneObjectALine(engine: PushEngineKind) async throws {
     var world = try await CarillonWorld(engine: engine.rawValue)

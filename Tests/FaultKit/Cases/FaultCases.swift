@@ -43,12 +43,12 @@ public enum FaultCases {
     "mutant-acknowledge-first",
   ]
 
-  /// Returns the cases that `make test` plays: the most important cases of ``quick``, and a third of the others.
+  /// Returns the cases that `make test` plays: the most important cases of ``quick``, and a quarter of the others.
   ///
-  /// - Parameter seed: selects the third. Among six consecutive seeds, two select each third.
+  /// - Parameter seed: selects the quarter. Among eight consecutive seeds, two select each quarter.
   public static func quick(seed: UInt64) -> [FaultCase] {
     let others = quick.filter { !always.contains($0.name) }.map(\.name)
-    let selected = Set(others.enumerated().filter { $0.offset % 3 == Int(seed / 2 % 3) }.map(\.element))
+    let selected = Set(others.enumerated().filter { $0.offset % 4 == Int(seed / 2 % 4) }.map(\.element))
     return quick.filter { always.contains($0.name) || selected.contains($0.name) }
   }
 

@@ -7,7 +7,7 @@ import Testing
 @testable import APNs
 @testable import PushTransport
 
-@Suite("Circuit breaker over TLS", .timeLimit(.minutes(6)))
+@Suite("Circuit breaker over TLS", .timeLimit(.minutes(6)), .takesTurns)
 struct OpenBreakerTests {
   private static let unavailable = SimulatorKnobs.Failure(share: 1, status: 503, reason: "ServiceUnavailable")
 

@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// Campaigns of an app with a push certificate.
-@Suite struct CertificateRunTests {
+@Suite(.takesTurns) struct CertificateRunTests {
   private let authority: PushCertificateAuthority
 
   init() throws { authority = try PushCertificateAuthority() }

@@ -11,7 +11,7 @@ import TestSupport
 import Testing
 
 /// Whole campaigns with legs for two push services: real workers, Redis, TLS, and a server of each service.
-@Suite(.timeLimit(.minutes(6)))
+@Suite(.timeLimit(.minutes(6)), .takesTurns)
 struct LegRunTests {
   /// A rig whose app uses a second push service.
   private struct LegRig {

@@ -11,7 +11,7 @@ import Testing
 
 /// Targets that were sent and not answered, and so may have been delivered. They end as `unknown` in every case, and a
 /// correction reaches them.
-struct MaybeDeliveredRunTests {
+@Suite(.takesTurns) struct MaybeDeliveredRunTests {
   private static let users = 64
   /// Returns a policy with a wait, in ms, between the second ambiguous attempt and the next one, so that a test can
   /// act.

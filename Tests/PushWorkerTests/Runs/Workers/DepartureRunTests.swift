@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// Whole campaigns whose targets wait while users leave. A user who leaves before the due time gets nothing.
-@Suite(.timeLimit(.minutes(6))) struct DepartureRunTests {
+@Suite(.timeLimit(.minutes(6)), .takesTurns) struct DepartureRunTests {
   private static let users = 120
 
   /// The groups of ten users that leave, by their first number.
