@@ -38,9 +38,7 @@ public enum FaultCases {
 
   /// Cases of ``quick`` that every run of `make test` plays.
   private static let always: Set = [
-    "kill-random", "sigterm", "skip-and-kill", "redis-killed", "apns-cut", "guard-wrong-environment", "legs-and-kill",
-    "counted-and-kill", "departures-and-kill", "stages-and-kill", "events-and-kill", "mutant-credit-ignored",
-    "mutant-acknowledge-first",
+    "kill-random", "sigterm", "redis-killed", "apns-cut", "legs-and-kill", "stages-and-kill", "mutant-credit-ignored",
   ]
 
   /// Returns the cases that `make test` plays: the most important cases of ``quick``, and a quarter of the others.

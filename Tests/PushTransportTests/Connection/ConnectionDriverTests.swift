@@ -214,10 +214,10 @@ private struct DriverModel {
       while let push = connections[serial]?.pushes.popLast() { end(push, on: serial, .notSent) }
     }
     close()
-    hold(driver.hasEnded)
-    hold(connections.isEmpty)
-    hold(completed.count == backlog.lowerBound)
-    hold(completed.values.allSatisfy { $0 == 1 })
+    expect(driver.hasEnded)
+    expect(connections.isEmpty)
+    expect(completed.count == backlog.lowerBound)
+    expect(completed.values.allSatisfy { $0 == 1 })
   }
 
   private mutating func happen() {
@@ -286,7 +286,7 @@ private struct DriverModel {
   ) {
     let wasEstablished = driver.phase == .established
     let isFirst = driver.answered(signal, blame, sentAt: sentAt, waiting: 0, now: now)
-    hold(isFirst == (signal == .accepted && !wasEstablished))
+    expect(isFirst == (signal == .accepted && !wasEstablished))
   }
 
   private mutating func lose(_ loss: Loss, _ sentAt: UInt64) {
@@ -305,9 +305,9 @@ private struct DriverModel {
 
   private mutating func close() {
     while let serial = driver.nextFinished() {
-      hold(replaced.contains(serial))
+      expect(replaced.contains(serial))
       let closed = connections.removeValue(forKey: serial)
-      hold(closed?.pushes.isEmpty == true)
+      expect(closed?.pushes.isEmpty == true)
     }
   }
 
@@ -339,7 +339,7 @@ private struct DriverModel {
       Issue.record("asked twice")
       return false
     case .open(let serial):
-      hold(current == nil && connections[serial] == nil && !driver.isDraining)
+      expect(current == nil && connections[serial] == nil && !driver.isDraining)
       if Int.random(in: 0..<8, using: &chance) == 0 {
         driver.failedToOpen()
         return false
@@ -349,32 +349,27 @@ private struct DriverModel {
         streams: Int.random(in: 0...64, using: &chance), queues: Bool.random(using: &chance))
       return true
     case .take(let count):
-      hold(count > 0 && !driver.isDraining)
+      expect(count > 0 && !driver.isDraining)
       guard let current, !replaced.contains(current), !backlog.isEmpty else {
-        hold(backlog.isEmpty)
+        expect(backlog.isEmpty)
         return false
       }
       let taken = backlog.prefix(Int.random(in: 1...count, using: &chance))
       backlog = taken.endIndex..<backlog.upperBound
       connections[current]?.pushes += taken
       driver.recordHandover(taken.count, now: now)
-      hold(driver.inFlight <= driver.window.limit)
+      expect(driver.inFlight <= driver.window.limit)
       return true
     case .replace(let serial, _):
       let isNew = replaced.insert(serial).inserted
-      hold(serial == current && isNew)
+      expect(serial == current && isNew)
       current = nil
       return true
     }
   }
 
   private func check() {
-    hold((current == nil) == (driver.phase == .closed))
-    hold(driver.inFlight == current.flatMap { connections[$0]?.pushes.count } ?? 0)
-  }
-
-  /// Checks a condition like `#expect`, at a hundredth of its cost.
-  private func hold(_ isMet: Bool, sourceLocation: SourceLocation = #_sourceLocation) {
-    if !isMet { Issue.record("see the line", sourceLocation: sourceLocation) }
+    expect((current == nil) == (driver.phase == .closed))
+    expect(driver.inFlight == current.flatMap { connections[$0]?.pushes.count } ?? 0)
   }
 }
