@@ -31,12 +31,7 @@ final class WaitingReporter: WorkerPart {
     let (clock, now) = (self.now, EventLoop.now)
     var stuck = declined.declines.declined.map { (id: $0, reason: $1.reason, since: $1.since) }
     for context in campaigns.contexts.values where declined.declines.declined[context.campaign.id] == nil {
-      if let obstacle = context.facts.route.obstacle ?? context.progress.expansion.obstacle.map({
-        (reason: $0.reason, since: $0.since)
-      }
-      )
-        ?? rates.obstacle(of: context, now)
-      {
+      if let obstacle = obstacle(of: context, now) {
         stuck.append((id: context.campaign.id, reason: obstacle.reason, since: obstacle.since))
       }
     }
@@ -54,5 +49,12 @@ final class WaitingReporter: WorkerPart {
       case .continues(let id): try await sharedStore.campaigns.clearWaiting(id, worker: environment.configuration.name)
       }
     }
+  }
+
+  /// Returns why this worker can't send a campaign; `nil` if it can.
+  private func obstacle(of context: CampaignContext, _ now: UInt64) -> (reason: String, since: UInt64)? {
+    if let obstacle = context.facts.route.obstacle { return obstacle }
+    if let obstacle = context.progress.expansion.obstacle { return (obstacle.reason, obstacle.since) }
+    return rates.obstacle(of: context, now)
   }
 }
