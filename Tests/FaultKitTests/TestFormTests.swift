@@ -4,15 +4,26 @@ import Testing
 
 @Suite struct TestFormTests {
   @Test func everyTestHasItsTurnWithEachEngine() {
-    let names = (0..<100).map { "PushWorkerTests/RunTests.swift test\($0)()" }
+    let names = (0..<1000).map { "PushWorkerTests/RunTests.swift test\($0)()" }
     let turns = 0..<2 * TestForm.parts
     for name in names {
-      let played = turns.filter { TestForm.isInPart(name, turn: $0) }
+      let played = turns.filter { TestForm.isInPart(test: name, turn: $0) }
       expect(played.count == 2 && played.map { $0 % 2 } == [0, 1], "\(name): \(played)")
     }
     for turn in turns {
-      let count = names.count { TestForm.isInPart($0, turn: turn) }
-      expect((15...40).contains(count), "turn \(turn) plays \(count) of 100")
+      let count = names.count { TestForm.isInPart(test: $0, turn: turn) }
+      expect((150...350).contains(count), "turn \(turn) plays \(count) of 1000")
+    }
+  }
+
+  @Test func everyRowOfASlowSuiteHasItsTurnWithEachEngine() {
+    for parts: UInt64 in 2...3 {
+      for (name, row) in [("a", 0), ("b", 1), ("c", 2), ("d", 5)] {
+        let played = (0..<2 * TestForm.parts * parts).filter {
+          TestForm.isInPart(test: name, turn: $0) && TestForm.isInPart(row: row, of: parts, turn: $0)
+        }
+        expect(played.count == 2 && played.map { $0 % 2 } == [0, 1], "row \(row) of \(name): \(played)")
+      }
     }
   }
 

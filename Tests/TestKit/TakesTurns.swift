@@ -1,7 +1,7 @@
 import TestSupport
 public import Testing
 
-/// Plays a part of the tests of a slow suite in each run, see ``TestForm/hasTurn(_:turn:)``.
+/// Plays a part of the tests of a slow suite in each run, see ``TestForm/hasTurn(_:)``.
 public struct TakesTurns: SuiteTrait, TestTrait {
   public var isRecursive: Bool { true }
 
