@@ -197,8 +197,8 @@ import Testing
     let personal = CarillonWorld.job("p", content: #""apns":{"payload":{"aps":{"alert":"Hi {{name}}"}}}"#)
     try await company.succeed("producer", "campaign", "submit", "-", input: personal)
     // The default user has no rights; a password would not help.
-    let nobody = try await CarillonCommand.run(["campaign", "list"], environment: company.world.environment)
-    expect(nobody.exit == .status(65) && nobody.standardError.contains("NOAUTH"))
+    let anonymous = try await CarillonCommand.run(["campaign", "list"], environment: company.world.environment)
+    expect(anonymous.exit == .status(65) && anonymous.standardError.contains("NOAUTH"))
     await company.server.kill(SIGKILL)
   }
 

@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  /// A test that is selected by name runs in each turn. This test runs in a whole run too.
+  /// A test that is selected by name runs in each turn.
   @Test func filteredRunIsWhole() {
     expect(TestForm.isWhole(arguments: ["tests", "--filter", "GuardTests"], environment: [:]))
     expect(TestForm.isWhole(arguments: ["tests", "--filter=GuardTests"], environment: [:]))

@@ -75,7 +75,8 @@ struct RegistrationEventsTests {
     try await scene.apply(scene.register("ada", 1, 0), scene.logout("ada", 1, 10))
     expect(try await scene.apply(scene.login("ada", 1, 5)), is: 1)
     expect(try await scene.tokens(of: "ada"), is: [])
-    expect(try await scene.apply(scene.login("ada", 1, 10)), is: 1, "at the same time the removal stands")
+    expect(
+      try await scene.apply(scene.login("ada", 1, 10)), is: 1, "the removal wins over a registration of the same time")
     expect(try await scene.tokens(of: "ada"), is: [])
     try await scene.apply(scene.login("ada", 1, 11))
     expect(try await scene.tokens(of: "ada"), is: [1])
@@ -164,7 +165,7 @@ struct RegistrationEventsTests {
       expect(try await scene.lists(of: "ada"), is: [])
       expect(try await scene.apply((.preference(user: "ada", list, isAllowed: false), 10)), is: 1)
       try await scene.apply((.preference(user: "ada", list, isAllowed: false), 11))
-      expect(try await scene.lists(of: "ada"), is: [list.segment], "at the same time the opt-out stands")
+      expect(try await scene.lists(of: "ada"), is: [list.segment], "the opt-out wins over an opt-in of the same time")
       try await scene.apply((.preference(user: "ada", list, isAllowed: true), 12))
     }
     // A command has the time of its call.

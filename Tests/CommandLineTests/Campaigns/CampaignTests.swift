@@ -126,8 +126,8 @@ import Testing
     let ofUser = try await world.succeed("results", "show", "done", "--user", "u3", "--json")
     expect(ofUser, is: gone)
     expect(try await world.succeed("results", "show", "done", "--user", "u4").contains("reason    BadDeviceToken"))
-    let nobody = try await world.run("results", "show", "done", "--user", "u99")
-    expect(nobody.exit == .status(1) && nobody.standardError.contains("user 'u99' had no target of campaign 'done'"))
+    let other = try await world.run("results", "show", "done", "--user", "u99")
+    expect(other.exit == .status(1) && other.standardError.contains("user 'u99' had no target of campaign 'done'"))
     expect(try await world.run("results", "show", "done").exit, is: .status(64))
     for command in [["results", "export", "done"], ["devices", "export"]] {
       let both = try await CarillonCommand.run(

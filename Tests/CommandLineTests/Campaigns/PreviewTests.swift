@@ -41,8 +41,8 @@ struct PreviewTests {
     expect(try await world.succeed("template", "show", "hello"), is: template + "\n")
     expect(try await world.succeed("template", "remove", "hello"), is: "hello removed\n")
     expect(try await world.run("campaign", "submit", "-", input: named).exit, is: .status(65))
-    let nobody = try await world.run("campaign", "preview", "-", "--user", "eve", input: job)
-    expect(nobody.exit == .status(1) && nobody.standardOutput.contains("has no device"))
+    let eve = try await world.run("campaign", "preview", "-", "--user", "eve", input: job)
+    expect(eve.exit == .status(1) && eve.standardOutput.contains("has no device"))
     let unknown = try await world.run("campaign", "preview", "c2", "--user", "ada")
     expect(unknown.exit, is: .status(1))
   }

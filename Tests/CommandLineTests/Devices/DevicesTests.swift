@@ -170,8 +170,8 @@ import Testing
     try await world.succeed("devices", "unregister", "--token", token)
     let gone = try await world.run("devices", "unregister", "--token", token)
     expect(gone.exit == .status(1) && gone.standardError.contains("no device has the token \(token)"))
-    let nobody = try await world.run("devices", "show", "ben")
-    expect(nobody.exit == .status(1) && nobody.standardError.contains("there is no user 'ben'"))
+    let unknown = try await world.run("devices", "show", "ben")
+    expect(unknown.exit == .status(1) && unknown.standardError.contains("there is no user 'ben'"))
   }
 
   @Test(arguments: [

@@ -121,7 +121,7 @@ import Testing
     expect(topology.handle(.answered(map)), is: [.found(map), .pause])
     expect(topology.handle(.timer), is: [.rest])
     // The topology refreshes the map regularly from any server.
-    guard case .ask(let asked)? = topology.handle(.timer).first else { return expect(Bool(false)) }
+    guard case .ask(let asked)? = topology.handle(.timer).first else { return expect(false) }
     expect([Self.address(7), Self.address(8)].contains(asked))
   }
 

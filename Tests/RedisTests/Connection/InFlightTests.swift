@@ -9,10 +9,10 @@ import Testing
     calls.append(.init(missing: 2, deadline: 10, offset: 0, waiter: "first"))
     calls.append(.init(missing: 1, deadline: 5, offset: 20, waiter: "second"))
     expect(calls.earliestDeadline, is: 5)
-    guard case .incomplete = calls.received(root: 7) else { return expect(Bool(false)) }
-    guard case .complete("first", roots: [7, 9]) = calls.received(root: 9) else { return expect(Bool(false)) }
-    guard case .complete("second", roots: [0]) = calls.received(root: 0) else { return expect(Bool(false)) }
-    guard case .unexpected = calls.received(root: 0) else { return expect(Bool(false)) }
+    guard case .incomplete = calls.received(root: 7) else { return expect(false) }
+    guard case .complete("first", roots: [7, 9]) = calls.received(root: 9) else { return expect(false) }
+    guard case .complete("second", roots: [0]) = calls.received(root: 0) else { return expect(false) }
+    guard case .unexpected = calls.received(root: 0) else { return expect(false) }
     expect(calls.count == 0 && calls.earliestDeadline == nil)
   }
 
@@ -22,7 +22,7 @@ import Testing
     for id in 0..<1000 {
       calls.append(.init(missing: 1, deadline: 0, offset: 0, waiter: id))
       guard id % 3 != 0 else { continue }
-      guard case .complete(next, _) = calls.received(root: 0) else { return expect(Bool(false)) }
+      guard case .complete(next, _) = calls.received(root: 0) else { return expect(false) }
       next += 1
     }
     expect(calls.count, is: 1000 - next)
