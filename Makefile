@@ -2,6 +2,8 @@
 
 SHELL := /usr/bin/env bash
 CARILLON := .build/release/carillon
+# The compiler needs a tenth less CPU time with huge pages (glibc's manual, "Memory Allocation Tunables").
+BUILD := GLIBC_TUNABLES=glibc.malloc.hugetlb=1 swift build
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-tools test-build faults fuzz soak lint lint-format lint-text docs demo bench deb clean
@@ -11,7 +13,7 @@ help: ## list the tasks
 
 build: ## build the release binary, .build/release/carillon
 	@deploy/install-dependencies build
-	swift build -c release --product carillon
+	$(BUILD) -c release --product carillon
 
 # CI builds once, so it needs no debug information and no files for the next build. Compiling each module as a whole takes
 # a quarter less CPU time; a developer's second build would take longer.
@@ -31,18 +33,18 @@ test-tools:
 	@deploy/install-browser
 
 test-build:
-	swift build --build-tests $(ONCE)
+	$(BUILD) --build-tests $(ONCE)
 
 # A debug build, because only this build contains the fault injection. After a failure the folder of the world has the
 # logs.
 faults: ## run all fault cases and the long form of the tests (two hours)
 	@deploy/install-dependencies test
 	@deploy/install-checkers
-	swift build --product ClockShift && swift build --product faults
+	$(BUILD) --product ClockShift && $(BUILD) --product faults
 	@.build/debug/faults $(ARGS)
 ifeq ($(ARGS),)
 	@$(MAKE) --no-print-directory test-tools
-	swift build --build-tests
+	$(BUILD) --build-tests
 	CARILLON_TEST_FORM=long CARILLON_TEST_ENGINES=both .ci/run-tests --skip 'CampaignStoreTests\.' --skip 'FaultTests\.'
 	CARILLON_TEST_FORM=long .ci/run-tests --filter CampaignStoreTests
 	CARILLON_AUDIENCE_USERS=200000 .ci/run-tests --filter AudienceProofTests
@@ -55,13 +57,13 @@ EXAMPLES := 100
 fuzz: ## test each API operation with EXAMPLES=100 generated requests; compare CPU time with input size
 	@deploy/install-dependencies test
 	@deploy/install-foreign-clients
-	swift build --build-tests
+	$(BUILD) --build-tests
 	CARILLON_TEST_FUZZ=$(EXAMPLES) swift test --skip-build --disable-xctest --filter 'APITests/fuzzed|InputGrowthTests'
 
 HOURS := 1
 soak: ## inject faults into one world for HOURS=1, and measure memory
 	@deploy/install-dependencies test
-	swift build --product faults
+	$(BUILD) --product faults
 	@.build/debug/faults --soak $(HOURS) $(ARGS)
 
 lint: ## check formatting, import directions, forbidden words and prose
@@ -84,19 +86,19 @@ docs: ## render all pages and the API of the modules as a static site in .build/
 KEEP ?=
 demo: ## send a campaign to 100,000 simulated devices and kill a worker; KEEP=1 keeps the dashboard running
 	@deploy/install-dependencies demo
-	swift build -c release --product carillon
+	$(BUILD) -c release --product carillon
 	@CARILLON=$(CARILLON) KEEP=$(KEEP) deploy/demo/run
 
 bench: ## measure performance and compare it with the targets (ARGS='--only engine --rounds 3')
 	@deploy/install-dependencies bench
-	swift build -c release --product carillon && swift build -c release --product carillon-bench
+	$(BUILD) -c release --product carillon && $(BUILD) -c release --product carillon-bench
 	@$${CC:-cc} -O2 -o .build/release/curl-loop deploy/bench/curl-loop.c -lcurl
 	@$(CARILLON)-bench --curl-loop .build/release/curl-loop $(ARGS)
 
 # Statically linked with the Swift library, so that it runs on machines without Swift.
 deb: ## build a Debian package with units, man pages and completions in .build
 	@deploy/install-dependencies build
-	swift build -c release --product carillon --static-swift-stdlib
+	$(BUILD) -c release --product carillon --static-swift-stdlib
 	@deploy/debian/build $(CARILLON) .build
 
 clean: ## remove all build results
