@@ -156,7 +156,10 @@ let package = Package(
       swiftSettings: settings + [.unsafeFlags(["-O"])]),
     tests(
       "AdminTests",
-      ["Admin", "CampaignStore", "HTTPServer", "PushCore", "PushTransport", "PushWorker", "Redis", "TestSupport"]),
+      [
+        "carillon", "Admin", "HTTPServer", "CommandSupport", "CampaignStore", "PushTransport", "ServiceTools",
+        "PushCore", "PushWorker", "Redis", "TestSupport",
+      ], exclude: ["API/Clients", "Dashboard/Browser"]),
     tests("EventLoopTests", ["EventLoop", "TestSupport"], flags: [keepsExecutor]),
     tests("TLSTests", ["TLS", "EventLoop", "TestSupport"]),
     tests("HTTP2Tests", ["HTTP2", "TestSupport"]),
@@ -195,7 +198,7 @@ let package = Package(
         "carillon", "Admin", "HTTPServer", "CommandSupport", "CampaignStore", "PushTransport", "ServiceTools", "APNs",
         "FCM", "APNsSimulator", "PushCore", "PushWorker", "Redis", "TLS", "EventLoop", "TestPushService", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ], exclude: ["Browser", "Clients"]),
+      ]),
     // The measured programs must be in the folder of the benchmark.
     tests("CarillonBenchTests", ["CarillonBench", "carillon", "CommandSupport", "Redis", "TestSupport"]),
     tests("DeployTests", ["carillon", "TestSupport"], exclude: ["Checks"]),

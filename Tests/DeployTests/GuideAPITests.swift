@@ -34,21 +34,13 @@ import Testing
     world.environment["CARILLON_ADMIN_TOKEN_FILE"] = world.folder.path("admin.token")
     let token = try await world.succeed("admin", "token", "guide", "--scope", "admin")
     let admin = try await world.start("admin", "--json")
-    let line = try #require(await admin.errorLine(containing: #""event":"listening""#))
-    let url = try #require(try JSONObject(line).text("url"))
+    let url = try await admin.listeningURL()
     func ask(_ method: String, _ path: String, _ body: String? = nil) async throws -> (status: Int, text: String) {
       let options = [
-        "--silent", "--show-error", "--globoff", "--write-out", "\n%{http_code}", "--request", method, "--header",
-        "Authorization: Bearer \(token.trimmingCharacters(in: .newlines))",
+        "--request", method, "--header", "Authorization: Bearer \(token.trimmingCharacters(in: .newlines))", "--header",
+        "Content-Type: application/json",
       ]
-      let output = try await ChildProcess.run(
-        "curl",
-        options + (body.map { ["--data-binary", $0] } ?? []) + [
-          "--header", "Content-Type: application/json", url + path,
-        ])
-      try #require(output.exit == .status(0), "\(output.standardError)")
-      let lines = output.standardOutput.split(separator: "\n")
-      return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
+      return try await Curl.ask(url + path, options + (body.map { ["--data-binary", $0] } ?? []))
     }
 
     let page = try GuidePage("deploy/guide/api.md")

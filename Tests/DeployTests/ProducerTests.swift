@@ -29,12 +29,9 @@ import Testing
       throw TestSupportError("the worker ended at its start")
     }
     let admin = try await world.start("admin", "--json")
-    guard let line = await admin.errorLine(containing: #""event":"listening""#),
-      let url = try JSONObject(line).text("url")
-    else { throw TestSupportError("carillon admin ended at its start") }
     return Stage(
       world: world, processes: [worker, admin],
-      api: ["CARILLON_URL": url, "CARILLON_TOKEN": token.trimmingCharacters(in: .newlines)])
+      api: ["CARILLON_URL": try await admin.listeningURL(), "CARILLON_TOKEN": token.trimmingCharacters(in: .newlines)])
   }
 
   @Test func python() async throws {

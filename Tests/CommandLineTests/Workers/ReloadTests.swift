@@ -79,17 +79,14 @@ struct ReloadTests {
     func next(_ event: String) async throws -> JSONObject {
       try JSONObject(try #require(await admin.errorLine(containing: #""event":"\#(event)""#)))
     }
-    let url = try #require(try await next("listening").text("url"))
+    let url = try await admin.listeningURL()
     func lint(_ app: String) async throws -> String {
       let job = CarillonWorld.job("a", app: app, audience: #"{"segment":"*"}"#)
-      let output = try await ChildProcess.run(
-        "curl",
-        [
-          "--silent", "--data", job, "--header", "content-type: application/json",
-          "--header", "Authorization: Bearer \(token.trimmingCharacters(in: .newlines))",
-          "\(url)/api/v1/campaigns/lint",
-        ])
-      return output.standardOutput
+      let authorization = "Authorization: Bearer \(token.trimmingCharacters(in: .newlines))"
+      return try await Curl.ask(
+        url + "/api/v1/campaigns/lint",
+        ["--data", job, "--header", "content-type: application/json", "--header", authorization]
+      ).text
     }
     let (unknown, known) = (try await lint("sport"), try await lint("news"))
     expect(unknown != known && unknown.contains("sport"))

@@ -98,9 +98,9 @@ import Testing
     if name == "admin" {
       command = try await world.start(
         ["admin", "--json", "--listen", "127.0.0.1:0"], environment: ["CARILLON_FAULT_BLOCK": "redis"])
-      let url = try await WorkerEndpointTests.url(of: command)
+      let url = try await command.listeningURL()
       try await poll(until: "/livez reports the blocked loop", every: .milliseconds(100)) {
-        try await WorkerEndpointTests.get(url + "/livez", "--max-time", "20").status == 503
+        try await Curl.get(url + "/livez", "--max-time", "20").status == 503
       }
     } else {
       command = try await world.start(

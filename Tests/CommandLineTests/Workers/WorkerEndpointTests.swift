@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import PushTransport
 import TestKit
 import TestSupport
@@ -14,12 +14,12 @@ import Testing
     try await simulator.load(["\(CarillonWorld.token(0)),unregistered,com.example.news,1893456000000"])
     try await world.submit("a")
     let worker = try await world.start("worker", "--name", "w", "--json", "--listen", "127.0.0.1:0")
-    let url = try await Self.url(of: worker)
+    let url = try await worker.listeningURL()
     try await world.until("a") { $0.text("state") == "completed" }
-    expect(try await Self.get(url + "/livez") == (200, "ok\n"))
-    let ready = try await Self.get(url + "/readyz")
+    expect(try await Curl.get(url + "/livez") == (200, "ok\n"))
+    let ready = try await Curl.get(url + "/readyz")
     expect(ready.status == 200 && ready.text.contains(#""ready":true"#), "\(ready.text)")
-    let metrics = try await Self.get(url + "/metrics").text
+    let metrics = try await Curl.get(url + "/metrics").text
     let shown = try await world.show("a")
     for (outcome, count) in shown.object("outcomes")?.numbers ?? [:] {
       expect(
@@ -33,14 +33,16 @@ import Testing
     ] {
       expect(metrics.contains(line), "\(line) is not in \(metrics)")
     }
-    try await Self.checkMetrics(metrics)
+    if PromtoolCommand.isPresent {
+      expect(try await PromtoolCommand.complaints(about: metrics), is: "")
+    }
 
     try await simulator.setLatency(milliseconds: 60_000)
     try await world.submit("stuck")
     try await world.until("stuck") { ($0.number("inDoubt") ?? 0) > 0 }
     worker.send(signal: SIGTERM)
     _ = try #require(await worker.errorLine(containing: #""event":"draining""#))
-    let draining = try await Self.get(url + "/readyz")
+    let draining = try await Curl.get(url + "/readyz")
     expect(draining.status == 503 && draining.text.contains("the worker is stopping"), "\(draining.text)")
     expect(await worker.terminate(), is: .status(0))
   }
@@ -49,11 +51,11 @@ import Testing
   func withoutRedis() async throws {
     let world = try await CarillonWorld(url: "redis://127.0.0.1:1")
     let worker = try await world.start("worker", "--json", "--listen", "[::1]:0")
-    let url = try await Self.url(of: worker)
-    expect(try await Self.get(url + "/livez").status, is: 200)
-    let ready = try await Self.get(url + "/readyz")
+    let url = try await worker.listeningURL()
+    expect(try await Curl.get(url + "/livez").status, is: 200)
+    let ready = try await Curl.get(url + "/readyz")
     expect(ready.status == 503 && ready.text.contains("first connection to Redis"))
-    expect(try await Self.get(url + "/metrics").text.contains("carillon_worker_ready 0\n"))
+    expect(try await Curl.get(url + "/metrics").text.contains("carillon_worker_ready 0\n"))
     expect(await worker.waitForExit(), is: .status(69))
   }
 
@@ -67,10 +69,10 @@ import Testing
     let worker = try await world.start(
       ["worker", "--json", "--listen", "127.0.0.1:0"],
       environment: ["CARILLON_FAULT_BLOCK": part, "CARILLON_WORKER_DEADLINE": "1s"])
-    let url = try await Self.url(of: worker)
+    let url = try await worker.listeningURL()
     var answer = (status: 200, text: "")
     try await poll(until: "/livez names \(says)", every: .milliseconds(100)) {
-      answer = try await Self.get(url + "/livez", "--max-time", "20")
+      answer = try await Curl.get(url + "/livez", "--max-time", "20")
       return answer.status != 200 && answer.text.contains(says)
     }
     expect(answer.status == 503 && answer.text.hasPrefix("no progress: "), "\(answer)")
@@ -83,33 +85,9 @@ import Testing
   @Test func takenPortIsAnErrorWithAWayOut() async throws {
     let world = try await CarillonWorld()
     let worker = try await world.start("worker", "--json", "--listen", "127.0.0.1:0")
-    let url = try await Self.url(of: worker)
+    let url = try await worker.listeningURL()
     let other = try await world.run("worker", "--listen", String(url.dropFirst("http://".count)))
     other.expect(exit: 1, saying: "Address already in use", "--listen")
     expect(await worker.terminate(), is: .status(0))
-  }
-
-  /// Returns the URL of a process' HTTP server.
-  static func url(of process: ChildProcess) async throws -> String {
-    let line = try #require(await process.errorLine(containing: #""event":"listening""#))
-    return try #require(try JSONObject(line).text("url"))
-  }
-
-  static func get(_ url: String, _ options: String...) async throws -> (status: Int, text: String) {
-    let output = try await ChildProcess.run(
-      "curl", ["--silent", "--show-error", "--globoff", "--write-out", "\n%{http_code}"] + options + [url])
-    guard output.exit == .status(0) else { throw TestSupportError("curl \(url): \(output.standardError)") }
-    var lines = output.standardOutput.split(separator: "\n", omittingEmptySubsequences: false)
-    if lines.last?.isEmpty == true { lines.removeLast() }
-    return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
-  }
-
-  /// Checks a scrape with Prometheus' own rules if promtool is installed.
-  static func checkMetrics(_ metrics: String) async throws {
-    guard FileManager.default.fileExists(atPath: "/usr/bin/promtool") else { return }
-    let folder = try ScratchFolder("metrics")
-    let file = try folder.write("scrape", metrics)
-    let output = try await ChildProcess.run("sh", ["-c", "promtool check metrics < \(file)"])
-    expect(output.exit, is: .status(0), "\(output.standardOutput)\(output.standardError)")
   }
 }

@@ -32,10 +32,7 @@ final class AlertScene {
       change(&$0)
     }
     admin = try await world.start("admin", "--listen", "127.0.0.1:0", "--json")
-    guard let line = await admin.errorLine(containing: #""event":"listening""#),
-      let url = try JSONObject(line).text("url")
-    else { throw TestSupportError("the admin server does not listen") }
-    adminURL = url
+    adminURL = try await admin.listeningURL()
     for _ in 0..<2 { try await addWorker() }
     try await send(FaultCampaign("well") { well(&$0, world) })
     try await record(minutes: 3)

@@ -5,15 +5,14 @@ import TestSupport
 enum Promtool {
   private static let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
     .standardized
-  private static let path = package.appending(path: ".build/checkers/bin/promtool").path
   /// The rules.
   static let rules = package.appending(path: "deploy/monitoring/alerts.yaml")
   private static let dashboard = package.appending(path: "deploy/monitoring/dashboard.json")
 
   /// Skips the case if promtool is not installed.
   static func require() throws {
-    guard FileManager.default.isExecutableFile(atPath: path) else {
-      throw FaultSkipped("\(path) is missing: deploy/install-checkers")
+    guard PromtoolCommand.isPresent else {
+      throw FaultSkipped("\(PromtoolCommand.path) is missing: deploy/install-checkers")
     }
   }
 
@@ -49,7 +48,7 @@ enum Promtool {
     // Any JSON is also valid YAML.
     let path = folder.appending(path: "samples.yaml")
     try JSONSerialization.data(withJSONObject: file, options: [.prettyPrinted, .withoutEscapingSlashes]).write(to: path)
-    let output = try await ChildProcess.run(Self.path, ["test", "rules", path.path])
+    let output = try await ChildProcess.run(PromtoolCommand.path, ["test", "rules", path.path])
     return output.exit == .status(0) ? nil : output.standardOutput + output.standardError
   }
 

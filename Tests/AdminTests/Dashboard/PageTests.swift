@@ -43,7 +43,7 @@ struct PageTests {
       }
       let worker = try await world.start("worker", "--name", "ada")
       let admin = try await world.start("admin", "--json")
-      let url = try await WorkerEndpointTests.url(of: admin)
+      let url = try await admin.listeningURL()
       let dashboard = DashboardWorld(
         world: world, simulator: simulator, worker: worker, admin: admin,
         description: "{\"url\":\"\(url)\",\"tokens\":{\(tokens.joined(separator: ","))}}")
@@ -174,8 +174,8 @@ struct PageTests {
 
 /// Chromium and the Python that controls it.
 private enum Browser {
-  static let python = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().appending(path: ".build/browser/bin/python").path
+  static let python = URL(filePath: #filePath)
+    .appending(path: "../../../../.build/browser/bin/python").standardized.path
   static let isPresent =
     FileManager.default.isExecutableFile(atPath: python)
     && ["chromium-headless-shell", "chromium"].contains { name in

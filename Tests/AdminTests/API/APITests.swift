@@ -25,23 +25,16 @@ import Testing
       let viewer = try await world.succeed("admin", "token", "looker", "--scope", "view")
       let process = try await world.start("admin", "--json")
       return APIWorld(
-        world: world, process: process, url: try await WorkerEndpointTests.url(of: process),
+        world: world, process: process, url: try await process.listeningURL(),
         admin: admin.trimmingCharacters(in: .newlines), viewer: viewer.trimmingCharacters(in: .newlines))
     }
 
     func ask(
       _ method: String, _ path: String, _ body: String? = nil, as token: String? = nil
     ) async throws -> (status: Int, text: String) {
-      var options = [
-        "--silent", "--show-error", "--globoff", "--path-as-is", "--write-out", "\n%{http_code}", "--request", method,
-        "--header", "Authorization: Bearer \(token ?? admin)",
-      ]
+      var options = ["--path-as-is", "--request", method, "--header", "Authorization: Bearer \(token ?? admin)"]
       if let body { options += ["--data-binary", body] }
-      let output = try await ChildProcess.run("curl", options + [url + path])
-      guard output.exit == .status(0) else { throw TestSupportError("curl \(path): \(output.standardError)") }
-      var lines = output.standardOutput.split(separator: "\n", omittingEmptySubsequences: false)
-      if lines.last?.isEmpty == true { lines.removeLast() }
-      return (Int(lines.last ?? "") ?? 0, lines.dropLast().joined(separator: "\n"))
+      return try await Curl.ask(url + path, options)
     }
 
     /// Creates a token while the server runs, and waits until the server has read it.
@@ -294,8 +287,8 @@ import Testing
     await api.close()
   }
 
-  private static let fuzzer = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().appending(path: ".build/api-fuzzer/bin/schemathesis").path
+  private static let fuzzer = URL(filePath: #filePath)
+    .appending(path: "../../../../.build/api-fuzzer/bin/schemathesis").standardized.path
 
   @Test(
     "whatever is asked by the description has an answer of the description, and none is a failure of the server",
@@ -361,12 +354,14 @@ import Testing
     let page = try await ChildProcess.run("curl", ["--silent", "--include", api.url + "/"])
     expect(page.standardOutput.hasPrefix("HTTP/1.1 200"))
     expect(page.standardOutput.contains("Content-Security-Policy: default-src 'none'; script-src 'sha256-"))
-    let metrics = try await WorkerEndpointTests.get(api.url + "/metrics")
+    let metrics = try await Curl.get(api.url + "/metrics")
     expect(metrics.status == 200 && metrics.text.contains("carillon_fleet_up 1\n"), "\(metrics)")
     expect(metrics.text.contains("carillon_fleet_lane_oldest_age_seconds{lane=\"urgent\"} 0.0\n"))
-    try await WorkerEndpointTests.checkMetrics(metrics.text)
-    expect(try await WorkerEndpointTests.get(api.url + "/livez").status, is: 200)
-    expect(try await WorkerEndpointTests.get(api.url + "/readyz").status, is: 200)
+    if PromtoolCommand.isPresent {
+      expect(try await PromtoolCommand.complaints(about: metrics.text), is: "")
+    }
+    expect(try await Curl.get(api.url + "/livez").status, is: 200)
+    expect(try await Curl.get(api.url + "/readyz").status, is: 200)
     await api.close()
   }
 
@@ -374,11 +369,11 @@ import Testing
     var world = try await CarillonWorld(url: "redis://127.0.0.1:1")
     world.environment["CARILLON_ADMIN_LISTEN"] = "127.0.0.1:0"
     let process = try await world.start("admin", "--json")
-    let url = try await WorkerEndpointTests.url(of: process)
-    expect(try await WorkerEndpointTests.get(url + "/livez").status, is: 200)
-    let ready = try await WorkerEndpointTests.get(url + "/readyz")
+    let url = try await process.listeningURL()
+    expect(try await Curl.get(url + "/livez").status, is: 200)
+    let ready = try await Curl.get(url + "/readyz")
     expect(ready.status == 503 && ready.text.contains("127.0.0.1:1"), "\(ready)")
-    expect(try await WorkerEndpointTests.get(url + "/metrics").text.contains("carillon_fleet_up 0\n"))
+    expect(try await Curl.get(url + "/metrics").text.contains("carillon_fleet_up 0\n"))
     expect(await process.terminate(), is: .status(0))
   }
 

@@ -19,7 +19,7 @@ import Testing
       } else {
         try await world.start("admin", "--json")
       }
-    return (process, try await WorkerEndpointTests.url(of: process), token.trimmingCharacters(in: .newlines))
+    return (process, try await process.listeningURL(), token.trimmingCharacters(in: .newlines))
   }
 
   private func port(_ url: String) throws -> Int { try #require(url.split(separator: ":").last.flatMap { Int($0) }) }
@@ -76,7 +76,7 @@ import Testing
     await last.send("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
     clients = []
     expect(await last.read(until: "ok\n").contains("200 OK"))
-    for _ in 0..<3 { expect(try await WorkerEndpointTests.get(url + "/readyz").status, is: 200) }
+    for _ in 0..<3 { expect(try await Curl.get(url + "/readyz").status, is: 200) }
     expect(await process.terminate(), is: .status(0))
   }
 
@@ -97,10 +97,10 @@ import Testing
     world.environment["CARILLON_ADMIN_TLS_KEY"] = key
     let (process, url, token) = try await admin(&world)
     expect(url.hasPrefix("https://127.0.0.1:"))
-    let me = try await WorkerEndpointTests.get(
+    let me = try await Curl.get(
       url + "/api/v1/me", "--cacert", certificate, "--header", "Authorization: Bearer \(token)")
     expect(me == (200, #"{"name":"boss","scopes":["admin"]}"#))
-    let body = try await WorkerEndpointTests.get(
+    let body = try await Curl.get(
       url + "/api/v1/segments/vip/add", "--cacert", certificate, "--header", "Authorization: Bearer \(token)",
       "--data", "{\"users\":[\((0..<9000).map { "\"u\($0)\"" }.joined(separator: ","))]}")
     expect(body.status, is: 200, "\(body)")
@@ -113,7 +113,7 @@ import Testing
     }
     // Silent clients delay no other client.
     let silent = try (0..<50).map { _ in try RawClient(port: try port(url)) }
-    expect(try await WorkerEndpointTests.get(url + "/livez", "--cacert", certificate).status, is: 200)
+    expect(try await Curl.get(url + "/livez", "--cacert", certificate).status, is: 200)
     withExtendedLifetime(silent) {}
     expect(await process.terminate(), is: .status(0))
 
