@@ -11,7 +11,7 @@ public enum TestForm {
     ProcessInfo.processInfo.environment["CARILLON_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0..<100_000)
 
   /// The number of parts of the slow suites.
-  public static let parts: UInt64 = 4
+  public static let parts: UInt64 = 6
 
   /// Returns whether this run plays a test of a slow suite: the whole runs play all of them, others one part.
   ///
@@ -23,8 +23,8 @@ public enum TestForm {
   /// The part does not depend on other tests. Two consecutive turns have the same part, because the engine changes with
   /// each turn: in `2 * parts` consecutive turns, each test runs with each engine.
   public static func isInPart(test name: String, turn: UInt64) -> Bool {
-    // FNV-1a. Its upper half divides the processor time of the present suites evenly.
-    let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 } >> 32
+    // FNV-1a. Its upper bits divide the processor time of the present suites evenly.
+    let hash = name.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 } >> 36
     return (hash + turn / 2).isMultiple(of: parts)
   }
 
