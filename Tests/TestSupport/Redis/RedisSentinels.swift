@@ -59,7 +59,7 @@ public actor RedisSentinels {
     self.sentinels = sentinels
     url = "sentinel://" + sentinels.map { "127.0.0.1:\($0.port)" }.joined(separator: ",") + "/" + Self.name
     for sentinel in sentinels {
-      try await until {
+      try await until("a sentinel knows the others and the replicas") {
         let facts = try await self.ask(sentinel, "sentinel", "master", Self.name)
         return facts["num-slaves"] == String(replicas) && facts["num-other-sentinels"] == String(count - 1)
       }
@@ -78,12 +78,14 @@ public actor RedisSentinels {
   /// Requests a planned failover from the sentinels.
   public func failOver() async throws {
     // A sentinel refuses this unless it has a report of the replicas that is at most a second old.
-    try await until { try await self.run(self.sentinels[0], "sentinel", "failover", Self.name) == ["OK"] }
+    try await until("a sentinel accepts the failover") {
+      try await self.run(self.sentinels[0], "sentinel", "failover", Self.name) == ["OK"]
+    }
   }
 
   /// Waits until the sentinels report another primary than `old`.
   public func awaitPrimary(otherThan old: RedisServer) async throws {
-    try await until {
+    try await until("the sentinels have chosen another primary") {
       guard let primary = try await self.primary() else { return false }
       return primary.port != old.port
     }
@@ -92,7 +94,7 @@ public actor RedisSentinels {
   /// Waits until all other servers are replicas of the sentinels' primary and have its data. Before that a failover
   /// would lose more than the last writes.
   public func awaitReplicas() async throws {
-    try await until {
+    try await until("all other servers are replicas of the primary") {
       guard let primary = try await self.primary() else { return false }
       let info = try await primary.command("info", "replication")
       return info.components(separatedBy: "state=online").count == self.servers.count
@@ -151,8 +153,10 @@ public actor RedisSentinels {
   }
 
   /// Polls until a condition is true.
-  private func until(_ condition: () async throws -> Bool) async throws {
+  ///
+  /// - Parameter text: the condition, for the error.
+  private func until(_ text: String, _ condition: () async throws -> Bool) async throws {
     // A sentinel whose clock has jumped makes no decisions for 30 seconds (sentinel.c, SENTINEL_TILT_PERIOD).
-    try await poll(until: "the sentinels are ready", condition)
+    try await poll(until: text, condition)
   }
 }
