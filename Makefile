@@ -15,9 +15,9 @@ build: ## build the release binary, .build/release/carillon
 	@deploy/install-dependencies build
 	$(BUILD) -c release --product carillon
 
-# CI builds once, so it needs no debug information and no files for the next build. Compiling each module as a whole takes
-# a quarter less CPU time; a developer's second build would take longer. 3 % is for a check of LLVM's intermediate code and
-# for hashes that the next build would compare.
+# CI builds once, so it needs no debug information and no files for the next build. Compiling each module as a whole
+# takes a quarter less CPU time; a developer's second build would take longer. The last two options save another 3 %:
+# LLVM does not check its intermediate code, and makes no hashes for the next build.
 ONCE := $(if $(CI),-debug-info-format none $(addprefix -Xswiftc ,-disable-batch-mode -wmo -no-emit-module-separately-wmo \
   -num-threads 2 -Xfrontend -disable-llvm-verify -Xfrontend -disable-incremental-llvm-codegen))
 # The tools are installed while the compiler runs, because their installation mostly waits for the network.
