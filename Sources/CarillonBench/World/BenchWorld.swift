@@ -38,6 +38,24 @@ actor BenchWorld {
   /// The folder of all files.
   nonisolated let folder: String
   private static let namespace = "bench"
+  /// The configuration of workers and commands, beside the simulator's keys. It has one app with one push service,
+  /// because a worker with several pools gives one pool at most three quarters of its window (see `CreditBudget`).
+  private static let configuration = "simulator/bench.yaml"
+  private static let configurationText = """
+    apps:
+      news:
+        apns:
+          topic: \(SimulatorFolder.topic)
+          environment: production
+          token:
+            keyFile: \(SimulatorFolder.signingKey)
+            keyID: \(SimulatorFolder.keyID)
+            teamID: \(SimulatorFolder.teamID)
+          trustRoots: \(SimulatorFolder.authority)
+    retry:
+      serverError: 2s
+
+    """
   static let partitions = 256
   /// Maximum time in seconds for the start of a Redis. Loading ten million devices takes some tens of seconds.
   private static let redisTimeout = 300.0
@@ -141,21 +159,24 @@ actor BenchWorld {
 
   private func simulatorFolder() async throws -> String {
     let directory = path("simulator")
-    if access(directory, F_OK) != 0 { _ = try await carillon(["simulate", "--init", directory]) }
+    guard access(directory, F_OK) != 0 else { return directory }
+    _ = try await carillon(["simulate", "--init", directory])
+    try Data(Self.configurationText.utf8).write(to: URL(fileURLWithPath: path(Self.configuration)))
     return directory
   }
 
   /// Returns the default settings of workers, with the changes that environment variables make.
   func workerSettings() async throws -> CarillonConfiguration.Worker {
-    let file = try await simulatorFolder() + "/" + SimulatorFolder.configuration
-    return try ConfigurationLoader(argument: file, environment: ProcessInfo.processInfo.environment).load { _ in }
-      .worker
+    _ = try await simulatorFolder()
+    let loader = ConfigurationLoader(
+      argument: path(Self.configuration), environment: ProcessInfo.processInfo.environment)
+    return try loader.load { _ in }.worker
   }
 
   /// Returns environment variables that connect the commands of `carillon` to a simulator and, if given, to a Redis.
   nonisolated func environment(_ simulator: SimulatorProcess, _ redis: RedisProcess? = nil) -> [String: String] {
     var environment = [
-      "CARILLON_CONFIG": path("simulator/" + SimulatorFolder.configuration),
+      "CARILLON_CONFIG": path(Self.configuration),
       "CARILLON_APPS_NEWS_APNS_ENDPOINT": simulator.endpoint, "CARILLON_REDIS_NAMESPACE": Self.namespace,
       "CARILLON_REDIS_PARTITIONS": String(redis?.store.keys.partitions ?? Self.partitions),
     ]
@@ -175,6 +196,7 @@ actor BenchWorld {
     try JSONSerialization.data(withJSONObject: account).write(to: URL(fileURLWithPath: own))
     chmod(own, 0o600)
     return environment(simulator).merging([
+      "CARILLON_CONFIG": path("simulator/" + SimulatorFolder.configuration),
       "CARILLON_APPS_ANDROID_FCM_ENDPOINT": simulator.fcm, "CARILLON_APPS_ANDROID_FCM_SERVICE_ACCOUNT_FILE": own,
     ]) { $1 }
   }
