@@ -90,7 +90,7 @@ struct ExpensiveJobsPart: BenchPart {
   func measure(_ world: BenchWorld, _ settings: BenchSettings, _ report: BenchReport) async throws {
     report.progress("jobs: \(settings.samples) campaigns while workers take in expensive jobs")
     let devices = BenchDevices(count: 10_000, urgent: 100, seed: settings.seed)
-    let scene = try await LatencyScene(world, devices, workers: Self.workers)
+    let scene = try await LatencyScene(world, devices, workers: Self.workers, hasAndroid: true)
     var jobs: [String] = []
     var begun = 0
     func feed() async throws {
@@ -150,12 +150,16 @@ private struct LatencyScene {
   private let workers: [BenchProcess]
   private let file: String
 
-  init(_ world: BenchWorld, _ devices: BenchDevices, workers count: Int = 1) async throws {
+  /// - Parameter hasAndroid: Whether the workers have all apps of the simulator's configuration, so also `android`.
+  init(
+    _ world: BenchWorld, _ devices: BenchDevices, workers count: Int = 1, hasAndroid: Bool = false
+  ) async throws {
     self.world = world
     file = world.path("arrivals.log")
     redis = try await world.startRedis(devices)
     simulator = try await world.startSimulator(["--log", file])
-    let environment = try await world.androidEnvironment(simulator).merging(["CARILLON_WORKER_ENGINE": "native"]) { $1 }
+    var environment = hasAndroid ? try await world.androidEnvironment(simulator) : [:]
+    environment["CARILLON_WORKER_ENGINE"] = "native"
     var workers: [BenchProcess] = []
     for number in 0..<count {
       workers.append(try await world.startWorker("latency-\(number)", simulator, redis, environment: environment))
