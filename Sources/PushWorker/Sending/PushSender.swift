@@ -28,7 +28,9 @@ final class PushSender: WorkerPart {
   }
 
   /// Loads granted targets and passes them to the connections.
-  func send(_ session: SliceSession, _ targets: [GrantedTarget]) async throws {
+  ///
+  /// - Parameter grantedAt: a time at or before the grant of the targets, by Redis' clock in ms since the epoch.
+  func send(_ session: SliceSession, _ targets: [GrantedTarget], grantedAt: UInt64) async throws {
     do {
       try await session.load(targets.map(\.index))
     } catch {
@@ -41,9 +43,9 @@ final class PushSender: WorkerPart {
       session.targets.inFlight.renumber(target.index, attempt: target.attempt, history: target.history)
       credit.giveBack(1, of: session)
     }
-    let now = now
     for target in fresh {
-      session.targets.inFlight.begin(target.index, attempt: target.attempt, history: target.history, now: now)
+      session.targets.inFlight.begin(
+        target.index, attempt: target.attempt, history: target.history, grantedAt: grantedAt)
     }
     session.context.returnPermits(targets.count - fresh.count)
     // While the targets were loaded, their deadline may have passed, or the slice may have been lost or paused.

@@ -51,7 +51,7 @@ import Testing
     for _ in 0..<5000 {
       let index = Int.random(in: 0..<2000, using: &seed)
       if model.insert(index).inserted {
-        targets.begin(index, attempt: UInt8(index % 3), history: AttemptHistory(), now: 0)
+        targets.begin(index, attempt: UInt8(index % 3), history: AttemptHistory(), grantedAt: 0)
       } else {
         model.remove(index)
         expect(targets.attempt(of: index).attempt, is: UInt8(index % 3))
@@ -65,19 +65,19 @@ import Testing
   @Test func grantTimeIsNeverLaterThanTheGrant() {
     var targets = TargetsInFlight()
     targets.prepare(for: 600)
-    targets.begin(0, attempt: 0, history: AttemptHistory(), now: 100)
-    targets.begin(1, attempt: 0, history: AttemptHistory(), now: 200)
-    targets.begin(599, attempt: 0, history: AttemptHistory(), now: 300)
+    targets.begin(0, attempt: 0, history: AttemptHistory(), grantedAt: 100)
+    targets.begin(1, attempt: 0, history: AttemptHistory(), grantedAt: 200)
+    targets.begin(599, attempt: 0, history: AttemptHistory(), grantedAt: 300)
     expect([0, 1, 599].map(targets.grantTime), is: [100, 100, 300])
     for index in 0...1 { targets.end(index, granted: 2) }
-    targets.begin(0, attempt: 1, history: AttemptHistory(), now: 400)
+    targets.begin(0, attempt: 1, history: AttemptHistory(), grantedAt: 400)
     expect(targets.grantTime(of: 0), is: 400, "no target of the chunk was in flight before")
   }
 
   @Test func answerToALaterGrantCountsForIt() {
     var targets = TargetsInFlight()
     targets.prepare(for: 10)
-    targets.begin(3, attempt: 1, history: AttemptHistory(isAmbiguous: true), now: 0)
+    targets.begin(3, attempt: 1, history: AttemptHistory(isAmbiguous: true), grantedAt: 0)
     targets.renumber(3, attempt: 2, history: AttemptHistory(counted: 1))
     expect(targets.attempt(of: 3) == (2, AttemptHistory(counted: 1, isAmbiguous: true)))
     targets.renumber(3, attempt: 1, history: AttemptHistory())

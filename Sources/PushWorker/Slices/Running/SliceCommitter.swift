@@ -19,13 +19,15 @@ struct SliceCommitter: WorkerPart {
     var request: CommitRequest
     /// Monotonic time in ns at which the commit was prepared. The renewed lease begins at or after this time.
     let at: UInt64
+    /// The same time by Redis' clock, in ms since the epoch. Redis grants the targets at or after this time.
+    let clock: UInt64
     /// The targets that the commit may grant. This worker has compared their users with the departed users.
     private(set) var compared = ComparedTargets()
     /// Credit that was allocated to the slice for this commit.
     var credit: Int { request.credit }
 
-    init(batch: OutcomeBatch, request: CommitRequest, at: UInt64) {
-      (self.batch, self.request, self.at) = (batch, request, at)
+    init(batch: OutcomeBatch, request: CommitRequest, at: UInt64, clock: UInt64) {
+      (self.batch, self.request, self.at, self.clock) = (batch, request, at, clock)
     }
 
     /// Finds the suspects: the targets whose users may have departed. Redis must check them when it grants them.
@@ -61,13 +63,13 @@ struct SliceCommitter: WorkerPart {
     let assigned = session.claim.mustReconcile ? 0 : asked
     credit.assign(assigned, to: session)
     session.context.spend(assigned)
-    let now = EventLoop.now
-    session.claim.renewAt = now + SliceSession.renewal(of: lease)
+    let start = EventLoop.now
+    session.claim.renewAt = start + SliceSession.renewal(of: lease)
     return CommitInProgress(
       batch: batch,
       request: CommitRequest(
         seal: session.claim.seal, expected: .acknowledged(session.claim.version), credit: assigned,
-        resent: session.doubt.resent, departures: session.targets.departed.number), at: now)
+        resent: session.doubt.resent, departures: session.targets.departed.number), at: start, clock: now)
   }
 
   /// Handles a commit whose result is unknown.
@@ -149,7 +151,7 @@ struct SliceCommitter: WorkerPart {
         credit.giveBack(targets.count, of: session)
         throw error
       }
-      try await sender.send(session, targets)
+      try await sender.send(session, targets, grantedAt: commit.clock)
     }
   }
 
@@ -221,6 +223,8 @@ struct SliceCommitter: WorkerPart {
     session.context.spend(count)
     var spent = 0
     defer { session.context.reconcile(spent: count, sent: spent) }
+    // Redis checks the targets after this time. The check counts as their grant.
+    let start = now
     do {
       try await session.load(targets.map(\.index))
       if resends || !session.doubt.isInherited {
@@ -243,7 +247,7 @@ struct SliceCommitter: WorkerPart {
       session.doubt.resent += count
       figures.totals.resent += count
     }
-    try await sender.send(session, sent)
+    try await sender.send(session, sent, grantedAt: start)
   }
 
   /// Returns a target in doubt, marked as ambiguous (sent and not answered), because an earlier owner of the slice may
@@ -281,7 +285,7 @@ struct SliceCommitter: WorkerPart {
     credit.assign(count, to: session)
     session.claim.granted = indexes.upperBound
     for index in indexes {
-      session.targets.inFlight.begin(index, attempt: 0, history: AttemptHistory(), now: now)
+      session.targets.inFlight.begin(index, attempt: 0, history: AttemptHistory(), grantedAt: now)
       recorder.recordUnsent(session, index, session.decision(of: index, now: Int(now)))
     }
   }

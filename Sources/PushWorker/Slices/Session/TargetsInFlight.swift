@@ -43,8 +43,8 @@ struct TargetsInFlight {
 
   /// Returns a time at or before the grant of a target in flight, in ms since the epoch.
   ///
-  /// The time is exact for the targets of a chunk that were granted first. One time for each target would cost 8 bytes
-  /// of memory per push.
+  /// For the targets of a chunk that were granted first, it is the time at which the worker asked for the grant. One time
+  /// for each target would cost 8 bytes of memory per push.
   func grantTime(of index: Int) -> UInt64 { granted[index / Self.chunkSize] }
 
   /// Updates a target in flight for which Redis has granted a later attempt, in a call whose reply was lost. The next
@@ -59,11 +59,11 @@ struct TargetsInFlight {
 
   /// Adds a target.
   ///
-  /// - Parameter now: time of the grant, in ms since the epoch.
-  mutating func begin(_ index: Int, attempt: UInt8, history: AttemptHistory, now: UInt64) {
+  /// - Parameter grantedAt: a time at or before the grant, in ms since the epoch.
+  mutating func begin(_ index: Int, attempt: UInt8, history: AttemptHistory, grantedAt: UInt64) {
     bits[index / 64] |= 1 << UInt64(index % 64)
     let number = index / Self.chunkSize
-    if live[number] == 0 { granted[number] = now }
+    if live[number] == 0 { granted[number] = grantedAt }
     live[number] += 1
     if attempt > 0 || history.isAmbiguous { attempts[index] = (attempt, history) }
   }

@@ -76,7 +76,8 @@ struct FCMRunTests {
     try await fcm.rig.until { try await fcm.rig.store.campaigns.show("gone")?.counters.inDoubt == 1 }
     var device = DeviceRecord(token: Array(FCMRig.token(0).utf8), service: "fcm")
     device.app = "news"
-    device.registeredAt = UInt64(try await fcm.rig.store.time() / 1000)
+    // Later than the grant also if both are in the same millisecond.
+    device.registeredAt = UInt64(try await fcm.rig.store.time() / 1000) + 1
     try await fcm.rig.store.registry.register([DeviceRegistration(user: "u0", device: device)])
     await fcm.rig.simulator.change { $0.fcm.tokenEndpointIsDown = false }
     try await running
