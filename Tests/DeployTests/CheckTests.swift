@@ -8,19 +8,28 @@ import Testing
 @Suite(.takesTurns) struct CheckTests {
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Checks")
   private static let scripts =
-    ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []).filter { $0.hasSuffix("_check.py") }
-    .sorted()
+    ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])
+    .filter { $0.hasSuffix("_check.py") && $0 != promtool }.sorted()
+  /// The script that needs promtool, which may be missing although the other tools are present.
+  private static let promtool = "promtool_check.py"
   private static let python = Deploy.package.appending(path: ".build/checkers/bin/python").path
   private static let isPresent = FileManager.default.isExecutableFile(atPath: python)
 
   @Test func thereAreChecks() { expect(!Self.scripts.isEmpty) }
 
   @Test(
-    .enabled(if: isPresent, "not to be had: deploy/install-checkers makes .build/checkers"), .timeLimit(.minutes(6)),
+    .enabled(if: isPresent, ".build/checkers is missing: deploy/install-checkers"), .timeLimit(.minutes(6)),
     arguments: scripts)
-  func holds(script: String) async throws {
+  func holds(script: String) async throws { try await Self.run(script) }
+
+  @Test(
+    .enabled(if: isPresent && PromtoolCommand.isPresent, "promtool is missing: deploy/install-checkers"),
+    .timeLimit(.minutes(6)))
+  func promtoolAcceptsTheMonitoring() async throws { try await Self.run(Self.promtool) }
+
+  private static func run(_ script: String) async throws {
     let output = try await ChildProcess.run(
-      Self.python, [Self.folder.appending(path: script).path],
+      python, [folder.appending(path: script).path],
       environment: ["CARILLON": CarillonCommand.path, "PYTHONDONTWRITEBYTECODE": "1"], folder: Deploy.package)
     expect(output.exit, is: .status(0), "\(output.standardOutput)\(output.standardError)")
   }

@@ -31,6 +31,13 @@ class Report:
         print(f"{count} things hold")
 
 
+def expressions(dashboard):
+    """Returns the title of the panel and the text of every expression of a dashboard."""
+    for panel in dashboard["panels"]:
+        for target in panel.get("targets", []):
+            yield panel["title"], target["expr"]
+
+
 def has(program):
     return shutil.which(program) is not None
 
