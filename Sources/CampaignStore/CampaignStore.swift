@@ -158,9 +158,7 @@ public struct CampaignStore: Sendable {
   public func close() async { await redis.close() }
 
   /// Returns the time by Redis' clock, in µs since the epoch.
-  public func time() async throws -> Int {
-    Int(try await redis.time())
-  }
+  public func time() async throws -> Int { try await redis.time() }
 
   // MARK: Rooms
 

@@ -59,8 +59,7 @@ public struct Fleet: StoreRoom {
     pipeline.append("SCARD", keys.running)
     pipeline.append("SSCAN", keys.running, 0, "COUNT", FleetSnapshot.maximumCampaigns)
     var replies = FleetReplies(try await runEach(pipeline))
-    let time = replies.next()
-    fleet.at = (time?[0].integer ?? 0) * 1000 + (time?[1].integer ?? 0) / 1000
+    fleet.at = (replies.next()?.time ?? 0) / 1000
     let store = replies.next()
     fleet.store.partitions = store?[0].integer
     fleet.store.nextPartitions = store?[1].integer
@@ -106,8 +105,8 @@ public struct Fleet: StoreRoom {
     pipeline.append("PTTL", keys.job(id))
     pipeline.append("TIME")
     let replies = FleetReplies(try await runEach(pipeline)).all
-    if let left = replies[0]?.integer, left > 0, let time = replies[1], let seconds = time[0].integer {
-      let submitted = seconds * 1000 + (time[1].integer ?? 0) / 1000 - (Queue.idMemory * 1000 - left)
+    if let left = replies[0]?.integer, left > 0, let time = replies[1]?.time {
+      let submitted = time / 1000 - (Queue.idMemory * 1000 - left)
       backlog.since = min(backlog.since ?? submitted, submitted)
     }
     return backlog

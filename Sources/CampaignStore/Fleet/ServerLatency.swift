@@ -40,12 +40,12 @@ extension Fleet {
         pipeline.append("EXISTS", key)
         pipeline.append("TIME")
         let (began, before) = (ContinuousClock.now, clock())
-        let time = try await run(pipeline)[1]
+        let reply = try await run(pipeline)[1]
         let microseconds = Int((ContinuousClock.now - began) / .microseconds(1))
         latency.roundTrips.append(microseconds)
-        guard microseconds < best, let seconds = time[0].integer else { continue }
+        guard microseconds < best, let time = reply.time else { continue }
         best = microseconds
-        latency.clockAhead = seconds * 1000 + (time[1].integer ?? 0) / 1000 - (before + microseconds / 2000)
+        latency.clockAhead = time / 1000 - (before + microseconds / 2000)
       }
       latencies.append(latency)
     }

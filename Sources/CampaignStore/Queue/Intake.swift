@@ -147,6 +147,7 @@ extension Queue {
       $0.append(untimely == nil ? "" : "1")
     }
     pipeline.append("GET", keys.submitter(campaign.id))
+    pipeline.append("TIME")
     let replies = try await run(pipeline)
     if let untimely, replies[0][0].string == "refused" { throw StoreError(invalid: untimely) }
     let (admission, digest) = (try admission(replies[0][0]), replies[0][1].string ?? "")
@@ -158,7 +159,9 @@ extension Queue {
       }
       return admission
     }
-    let now = try await store.time() / 1000
+    guard let now = replies[2].time.map({ $0 / 1000 }) else {
+      throw StoreError(.refused, "TIME returned \(replies[2])", hint: "check that redis.url names a Redis server")
+    }
     if let first = try firstRun(of: campaign, now: now) {
       // The recurring campaign itself sends no pushes. Its start time is the time of its first run.
       campaign.delivery.sendAt = first

@@ -1,6 +1,6 @@
 import Redis
 
-/// Earlier attempts to take in a job. Workers use these numbers to find a job that makes workers fail.
+/// An attempt to take in a job, and the earlier ones. Workers use these numbers to find a job that makes workers fail.
 public struct JobAttempts: Sendable, Equatable {
   /// SHA-1 of the entry on the worker's list, in hex. It is the name of the job's field in the hash `attempts`.
   var digest: String
@@ -9,6 +9,8 @@ public struct JobAttempts: Sendable, Equatable {
   public var otherLives: Int
   /// Number of failures to take in the job because of damaged data in Redis.
   public var failures: Int
+  /// The time at which this attempt began, by Redis' clock in ms since the epoch.
+  public var beganAt: Int
 }
 
 /// Attempts to take in jobs. They are counted in Redis, because a job may crash the worker that reads it.
@@ -25,7 +27,7 @@ extension Queue {
   /// - Parameters:
   ///   - entry: the entry on the worker's list.
   ///   - instance: the worker's instance.
-  /// - Returns: the earlier attempts; `nil` if the entry is no longer on the worker's list.
+  /// - Returns: this attempt and the earlier ones; `nil` if the entry is no longer on the worker's list.
   public func beginJob(_ entry: [UInt8], instance: WorkerInstance) async throws -> JobAttempts? {
     var pipeline = RedisPipeline(reserving: entry.count + 256)
     pipeline.script(StoreScripts.beginJob, keys: [keys.intake(worker: instance.name), keys.attempts]) {
@@ -35,8 +37,10 @@ extension Queue {
       $0.append(Self.attemptFields)
     }
     let reply = try await run(pipeline)[0]
-    guard reply.count == 3, let digest = reply[0].string else { return nil }
-    return JobAttempts(digest: digest, otherLives: reply[1].integer ?? 0, failures: reply[2].integer ?? 0)
+    guard reply.count == 4, let digest = reply[0].string else { return nil }
+    return JobAttempts(
+      digest: digest, otherLives: reply[1].integer ?? 0, failures: reply[2].integer ?? 0,
+      beganAt: reply[3].integer ?? 0)
   }
 
   /// Counts a failure to take in a job.

@@ -30,10 +30,11 @@ extension Queue {
     for id in campaign.earlier {
       if let problem = try await store.audiences.problem(ofEarlier: id) { throw problem }
     }
-    if let problem = campaign.problemOfSchedule(now: try await store.time() / 1000) {
-      throw StoreError(invalid: problem)
+    if campaign.delivery.sendAt != nil || campaign.delivery.timing.repetition != nil {
+      let now = try await store.time() / 1000
+      if let problem = campaign.problemOfSchedule(now: now) { throw StoreError(invalid: problem) }
+      _ = try firstRun(of: campaign, now: now)
     }
-    if campaign.delivery.timing.repetition != nil { _ = try firstRun(of: campaign, now: try await store.time() / 1000) }
     return definitions
   }
 

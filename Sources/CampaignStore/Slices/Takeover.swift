@@ -153,11 +153,11 @@ extension Slices {
     pipeline.append("ZRANGE", keys.workers, -1, -1, "WITHSCORES")
     pipeline.append("TIME")
     let replies = try await store.runAnywhere(pipeline)
-    guard replies[1].count == 2, let latest = replies[1][1].integer, let now = replies[2][0].integer else {
+    guard replies[1].count == 2, let latest = replies[1][1].integer, let now = replies[2].time else {
       return false
     }
     return uptime < Self.youth || replies[0].integer == 1
-      || now * 1000 > latest.addingReportingOverflow(timeout).partialValue
+      || now / 1000 > latest.addingReportingOverflow(timeout).partialValue
   }
 
   /// Seconds after its start for which a server may have lost its last writes.

@@ -24,6 +24,8 @@ struct JobIntake: Sendable {
     var job: [UInt8]
     /// A copy of the job with the content of its templates.
     var resolved: [UInt8]
+    /// The time at which the intake began, by Redis' clock in ms since the epoch.
+    var beganAt: Int
     /// The id of its campaign, if this is a run of a recurring job.
     var run: String?
   }
@@ -56,7 +58,7 @@ struct JobIntake: Sendable {
   ///   list.
   @concurrent func take(in entry: [UInt8]) async throws -> Result {
     guard let attempts = try await store.queue.beginJob(entry, instance: instance) else { return .unchanged }
-    var arrival = Arrival(entry: entry, job: entry, resolved: entry)
+    var arrival = Arrival(entry: entry, job: entry, resolved: entry, beganAt: attempts.beganAt)
     do {
       if attempts.otherLives >= Self.maximumLives {
         return try await deadLetter(
@@ -119,11 +121,10 @@ struct JobIntake: Sendable {
       }
       let templates = try await store.campaigns.templates(references)
       try checkSize(job.count + templates.values.reduce(0) { $0 + $1.content.count })
-      let now = try await store.time() / 1_000_000
-      let (resolved, next) = try await checker.run { [apps, hook, run = arrival.run] in
+      let (resolved, next) = try await checker.run { [apps, hook, now = arrival.beganAt, run = arrival.run] in
         let resolved = references.isEmpty ? job : try CampaignJob.resolve(job, templates)
         if !references.isEmpty { hook?(resolved) }
-        return (resolved, IntakeDecision(resolved, apps, as: run, now: now))
+        return (resolved, IntakeDecision(resolved, apps, as: run, now: now / 1000))
       }
       arrival.resolved = resolved
       return next

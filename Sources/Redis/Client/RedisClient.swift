@@ -133,14 +133,14 @@ public final class RedisClient: Sendable {
   }
 
   /// Returns the clock of the server of ``RedisOptions/home``, in microseconds since 1970.
-  public func time() async throws -> Int64 {
+  public func time() async throws -> Int {
     let reply = try await command("TIME").get()
-    guard reply.count == 2, let seconds = reply[0].integer, let microseconds = reply[1].integer else {
+    guard let time = reply.time else {
       throw RedisError(
         .protocolViolation, "TIME was answered with \(reply)", endpoint: url.endpoint,
         hint: "Check that a Redis server listens at this address.", mayHaveExecuted: true)
     }
-    return Int64(seconds) * 1_000_000 + Int64(microseconds)
+    return time
   }
 
   /// Closes the connections and fails all waiting calls. Idempotent. After this call, the client can't be used again.

@@ -72,6 +72,12 @@ public struct RedisReply: Sendable {
     return RedisServerError(line: withBytes { String(decoding: $0, as: UTF8.self) })
   }
 
+  /// The server's clock in µs since 1970, if this is a reply to `TIME`; otherwise `nil`.
+  public var time: Int? {
+    guard count == 2, let seconds = self[0].integer, let microseconds = self[1].integer else { return nil }
+    return seconds * 1_000_000 + microseconds
+  }
+
   /// Returns this reply, or throws the refusal if it is one.
   @discardableResult
   public func get() throws(RedisServerError) -> RedisReply {

@@ -9,7 +9,7 @@
 -- The name of a field is the SHA-1 of the entry. Its value is 'at-ms instance instance ...': the time of the last
 -- attempt, then the instances of the workers. The field 'SHA-1:failures' counts failures.
 -- Returns false if the entry is not on the list, or {SHA-1 of the entry, number of other processes that began to take
--- in the job, number of failures}
+-- in the job, number of failures, time of this call in ms since the epoch}
 if not redis.call('LPOS', KEYS[1], ARGV[1]) then return false end
 local name, time = redis.sha1hex(ARGV[1]), redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -29,4 +29,4 @@ for nonce in (redis.call('HGET', KEYS[2], name) or ''):gmatch(' (%x+)') do
   end
 end
 redis.call('HSET', KEYS[2], name, now .. nonces .. ' ' .. ARGV[2])
-return {name, others, tonumber(redis.call('HGET', KEYS[2], name .. ':failures') or 0) or 0}
+return {name, others, tonumber(redis.call('HGET', KEYS[2], name .. ':failures') or 0) or 0, now}

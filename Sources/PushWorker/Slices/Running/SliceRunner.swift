@@ -50,6 +50,8 @@ struct SliceRunner: WorkerPart {
       if !mayDrive { mayDrive = try await preparation.prepare(session) }
       // The worker takes an abandoned slice even if it holds its maximum number of slices.
       if !abandoned.isEmpty { wakeClaims() }
+      // Leases guard trial sends and rate permits for the slice now, instead of at the next tick.
+      if mayDrive, !isPrepared { wakeSlices(takingMore: false) }
       if mayDrive { try await driver.drive(session) }
     } catch {
       log.report("slice", of: session.slice, error)
