@@ -62,11 +62,9 @@ extension Erasure {
   /// Removes from a job the users who were erased while the job waited. A worker calls this before it takes the job in.
   public func withoutErased(_ job: [UInt8]) async throws -> [UInt8] {
     var pipeline = RedisPipeline()
-    pipeline.append("HLEN", keys.erasing)
-    guard try await run(pipeline)[0].integer ?? 0 > 0, let id = await JobOutline.read(job)?.id else { return job }
-    pipeline.removeAll()
     pipeline.append("HGETALL", keys.erasing)
     let pairs = try await run(pipeline)[0]
+    guard !pairs.isEmpty, let id = await JobOutline.read(job)?.id else { return job }
     var job = job
     for index in stride(from: 0, to: pairs.count - 1, by: 2) {
       guard let user = pairs[index].string, let pending = pairs[index + 1].string.flatMap(PendingErasure.init),

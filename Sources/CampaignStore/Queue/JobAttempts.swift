@@ -11,6 +11,8 @@ public struct JobAttempts: Sendable, Equatable {
   public var failures: Int
   /// The time at which this attempt began, by Redis' clock in ms since the epoch.
   public var beganAt: Int
+  /// Whether erasures are pending. If so, the job may name an erased user (``Erasure/withoutErased(_:)``).
+  public var hasErasures: Bool
 }
 
 /// Attempts to take in jobs. They are counted in Redis, because a job may crash the worker that reads it.
@@ -36,11 +38,13 @@ extension Queue {
       $0.append(Self.attemptMemory)
       $0.append(Self.attemptFields)
     }
-    let reply = try await run(pipeline)[0]
+    pipeline.append("HLEN", keys.erasing)
+    let replies = try await run(pipeline)
+    let reply = replies[0]
     guard reply.count == 4, let digest = reply[0].string else { return nil }
     return JobAttempts(
       digest: digest, otherLives: reply[1].integer ?? 0, failures: reply[2].integer ?? 0,
-      beganAt: reply[3].integer ?? 0)
+      beganAt: reply[3].integer ?? 0, hasErasures: replies[1].integer ?? 0 > 0)
   }
 
   /// Counts a failure to take in a job.

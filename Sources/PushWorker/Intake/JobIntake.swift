@@ -1,7 +1,7 @@
 import CampaignStore
 import PushCore
 
-/// Creates a campaign from a job, or puts the job on the dead list. Runs outside the executor that sends pushes.
+/// Creates a campaign from a job, or puts the job on the dead list.
 struct JobIntake: Sendable {
   /// The result of a job's intake.
   enum Result: Sendable {
@@ -52,11 +52,16 @@ struct JobIntake: Sendable {
   /// Called with each job that is checked; `nil` except in tests.
   let hook: (@Sendable ([UInt8]) -> Void)?
 
-  /// Takes in a job from the worker's list in Redis.
+  /// Takes in a large job like ``take(in:)``, outside the caller's executor. For example, to write a large audience
+  /// takes many milliseconds of processor time, and pushes must not wait for it.
+  @concurrent func takeLarge(_ entry: [UInt8]) async throws -> Result { try await take(in: entry) }
+
+  /// Takes in a job from the worker's list in Redis. Runs on the caller's executor, because each change of the executor
+  /// delays a small job. Only the check of the job runs on another thread.
   ///
   /// - Throws: an error that affects every job, or one of the first failures of this job. The job then stays on the
   ///   list.
-  @concurrent func take(in entry: [UInt8]) async throws -> Result {
+  func take(in entry: [UInt8]) async throws -> Result {
     guard let attempts = try await store.queue.beginJob(entry, instance: instance) else { return .unchanged }
     var arrival = Arrival(entry: entry, job: entry, resolved: entry, beganAt: attempts.beganAt)
     do {
@@ -65,7 +70,7 @@ struct JobIntake: Sendable {
           arrival, reason: "\(attempts.otherLives) workers ended while they activated this job",
           hint: "check the last log lines of these workers; then fix the job, or retry it: carillon dead retry KEY")
       }
-      return try await take(in: &arrival)
+      return try await take(in: &arrival, hasErasures: attempts.hasErasures)
     } catch let error as JobChecker.Stopped {
       // A planned stop of the worker interrupted the intake, so this attempt does not count against the job.
       try await store.queue.forget(attempts)
@@ -87,7 +92,7 @@ struct JobIntake: Sendable {
     return error is JobError || error is JSONSyntaxError
   }
 
-  private func take(in arrival: inout Arrival) async throws -> Result {
+  private func take(in arrival: inout Arrival, hasErasures: Bool) async throws -> Result {
     if let id = RunRequest.id(arrival.entry) {
       arrival.run = id
       guard let job = try await store.queue.job(ofRun: id) else {
@@ -96,7 +101,7 @@ struct JobIntake: Sendable {
       }
       try checkSize(job.count)
       (arrival.job, arrival.resolved) = (job, job)
-    } else {
+    } else if hasErasures {
       arrival.job = try await store.erasure.withoutErased(arrival.entry)
       arrival.resolved = arrival.job
     }
@@ -114,17 +119,19 @@ struct JobIntake: Sendable {
   /// Parses the job and checks it against the rules, within the time limit.
   private func check(_ arrival: inout Arrival) async throws -> IntakeDecision {
     do {
-      let job = arrival.job
-      let references = try await checker.run { [hook] in
+      let (job, run, now) = (arrival.job, arrival.run, arrival.beganAt / 1000)
+      let (references, decision) = try await checker.run { [apps, hook] in
         hook?(job)
-        return try CampaignJob.templates(of: job)
+        let references = try CampaignJob.templates(of: job)
+        return (references, references.isEmpty ? IntakeDecision(job, apps, as: run, now: now) : nil)
       }
+      if let decision { return decision }
       let templates = try await store.campaigns.templates(references)
       try checkSize(job.count + templates.values.reduce(0) { $0 + $1.content.count })
-      let (resolved, next) = try await checker.run { [apps, hook, now = arrival.beganAt, run = arrival.run] in
-        let resolved = references.isEmpty ? job : try CampaignJob.resolve(job, templates)
-        if !references.isEmpty { hook?(resolved) }
-        return (resolved, IntakeDecision(resolved, apps, as: run, now: now / 1000))
+      let (resolved, next) = try await checker.run { [apps, hook] in
+        let resolved = try CampaignJob.resolve(job, templates)
+        hook?(resolved)
+        return (resolved, IntakeDecision(resolved, apps, as: run, now: now))
       }
       arrival.resolved = resolved
       return next

@@ -189,7 +189,7 @@ final class JobIntakeLoop: WorkerPart {
       store: sharedStore, instance: membership.instance, apps: environment.configuration.jobApps,
       channels: environment.configuration.apps, checker: mayTakeLong ? largeJobChecks : smallJobChecks,
       largeAudience: environment.configuration.largeAudience, mayTakeLong: mayTakeLong, hook: jobHook)
-    switch try await intake.take(in: entry) {
+    switch mayTakeLong ? try await intake.takeLarge(entry) : try await intake.take(in: entry) {
     case .activated(let id, let isTransactional):
       crashPoint(.activated)
       log.write(.activated(campaign: id, isTransactional: isTransactional))
