@@ -371,15 +371,18 @@ public final class FaultWorld: Sendable {
   }
 
   /// Waits until at least one of the workers has a slice with granted targets, and returns all such workers in the
-  /// given order.
+  /// given order; none if all campaigns have ended.
   ///
-  /// A case can't predict these workers: on a busy machine one worker may take all slices.
+  /// A case can't predict these workers: on a busy machine one worker may take all slices, or the last campaign may end
+  /// before this call.
   public func sending(among workers: [WorkerProcess]) async throws -> [WorkerProcess] {
     var sending: [WorkerProcess] = []
     try await until("a worker has something under way") {
       sending = []
       for worker in workers where try await sends(worker.name) { sending.append(worker) }
-      return !sending.isEmpty
+      guard sending.isEmpty else { return true }
+      for campaign in campaigns where try await !hasEnded(campaign) { return false }
+      return true
     }
     return sending
   }
