@@ -2,9 +2,10 @@ import APNs
 import APNsSimulator
 import CampaignStore
 import Dispatch
+import EventLoop
 import PushCore
 import PushTransport
-import PushWorker
+@testable import PushWorker
 import Redis
 import Synchronization
 import TestKit
@@ -121,6 +122,24 @@ import Testing
     try await rig.command("DEL", "running")
     try await rig.worker("w").run()
     expect(try await rig.store.campaigns.find("good")?.counters.outcomes, is: [.accepted: 1], "\(log.all)")
+  }
+
+  /// No worker runs here, because its housekeeping would remove the user too.
+  @Test func intakeRemovesAUserWhoWasErasedWhileTheJobWaited() async throws {
+    let rig = try await rig()
+    try await rig.push(raw: Self.job("waited", #""audience":{"users":["u1","u2"]}"#))
+    _ = try await rig.store.erasure.erase("u1")
+    let entry = try #require(try await rig.store.queue.awaitJob(worker: "w", seconds: 5, now: 1))
+    var chance = SystemRandomNumberGenerator()
+    let intake = JobIntake(
+      store: rig.store, instance: WorkerInstance(name: "w", using: &chance), apps: .any([APNsService()]),
+      channels: [:], checker: JobChecker(priority: .normal, limit: .seconds(60)), largeAudience: 1_000_000,
+      mayTakeLong: false, hook: nil)
+    guard case .activated = try await intake.take(in: entry) else { throw TestSupportError("it was not activated") }
+    let job = try #require(try await rig.store.campaigns.findWithJob("waited")).job
+    let text = String(decoding: job, as: UTF8.self)
+    expect(text.contains(#""u2""#) && !text.contains(#""u1""#), "\(text)")
+    await rig.simulator.stop()
   }
 
   /// Makes workers take the job off the queue, begin its intake, and die.
